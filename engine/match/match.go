@@ -1,0 +1,155 @@
+// Package match answers one question: which calls does a document speak of?
+//
+// It compiles the one selector that every kind of document uses. What a tool
+// is (its name, group and labels) is known when a generation is built, so that
+// half is decided once; who calls, by which way and in which scope is decided
+// at the call. Keys are joined by and, items by or. The package is pure and
+// knows nothing of what follows from a match.
+package match
+
+import (
+	"strings"
+
+	"github.com/writ-dev/writ/engine/call"
+	"github.com/writ-dev/writ/engine/document"
+)
+
+// Target is what is known of a tool when a generation is built.
+type Target struct {
+	Name, Group string
+	Labels      map[string]string
+}
+
+// Subject is what is known at the call.
+type Subject struct {
+	Principal call.Principal
+	Entry     call.Entry
+	Scope     map[string]any
+	Risk      call.Level
+}
+
+// Selector is a compiled match. The zero value selects everything.
+type Selector struct {
+	match   document.Match
+	minRisk call.Level
+}
+
+// Compile makes a Selector of a document's match; nil selects everything. The
+// grammar has already refused empty lists and unknown levels; a level that
+// slipped through counts as read_only here, so that the selector covers more.
+func Compile(m *document.Match) Selector {
+	if m == nil {
+		return Selector{}
+	}
+	s := Selector{match: *m}
+	if level, err := call.ParseLevel(m.MinRisk); err == nil {
+		s.minRisk = level
+	}
+	return s
+}
+
+// Coverage says how a selector came to cover a tool.
+type Coverage int
+
+const (
+	// Outside means that the selector never speaks of the tool.
+	Outside Coverage = iota
+	// ByPattern means that a prefix, a group, a label or the lack of all of
+	// them covers the tool.
+	ByPattern
+	// ByName means that the selector names the tool exactly.
+	ByName
+)
+
+// Covers decides the half that is known when a generation is built.
+func (s Selector) Covers(t Target) Coverage {
+	m := &s.match
+	if len(m.Groups) > 0 && !anyItem(m.Groups, t.Group) {
+		return Outside
+	}
+	for key, items := range m.Labels {
+		value, ok := t.Labels[key]
+		if !ok || !anyItem(items, value) {
+			return Outside
+		}
+	}
+	if len(m.Tools) == 0 {
+		return ByPattern
+	}
+	coverage := Outside
+	for _, item := range m.Tools {
+		switch {
+		case item == t.Name:
+			return ByName
+		case Item(item, t.Name):
+			coverage = ByPattern
+		}
+	}
+	return coverage
+}
+
+// Matches decides the half that is known only at the call, for a tool that
+// the selector covers. A scope key that the call lacks never matches.
+func (s Selector) Matches(subject Subject) bool {
+	m := &s.match
+	if subject.Risk < s.minRisk {
+		return false
+	}
+	if len(m.Entries) > 0 && !anyItem(m.Entries, string(subject.Entry)) {
+		return false
+	}
+	if len(m.Principals) > 0 && !anyItem(m.Principals, subject.Principal.Name) {
+		return false
+	}
+	if len(m.Roles) > 0 && !anyRole(m.Roles, subject.Principal.Roles) {
+		return false
+	}
+	for key, items := range m.Scope {
+		text, ok := subject.Scope[key].(string)
+		if !ok || !anyItem(items, text) {
+			return false
+		}
+	}
+	return true
+}
+
+// Names lists the exact tool names and reports whether nothing else is
+// selected by tool, so that an index can find the selector by name.
+func (s Selector) Names() (names []string, only bool) {
+	for _, item := range s.match.Tools {
+		if strings.HasSuffix(item, "*") {
+			return nil, false
+		}
+	}
+	return s.match.Tools, len(s.match.Tools) > 0
+}
+
+// Scope lists the scope keys that the selector reads.
+func (s Selector) Scope() map[string][]string { return s.match.Scope }
+
+// Item reports whether one item of a list, exact or a prefix with one
+// trailing *, selects a name.
+func Item(item, name string) bool {
+	if prefix, ok := strings.CutSuffix(item, "*"); ok {
+		return strings.HasPrefix(name, prefix)
+	}
+	return item == name
+}
+
+func anyItem(items []string, name string) bool {
+	for _, item := range items {
+		if Item(item, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func anyRole(items, roles []string) bool {
+	for _, role := range roles {
+		if anyItem(items, role) {
+			return true
+		}
+	}
+	return false
+}
