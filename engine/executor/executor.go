@@ -75,6 +75,13 @@ type Executor interface {
 	Execute(context.Context, call.Effect, Run) call.Outcome
 }
 
+// Availability is an Executor that can tell, when a generation is built,
+// whether it could work on this machine.
+type Availability interface {
+	// Unavailable says what is missing, for the person who runs the server, or "".
+	Unavailable() string
+}
+
 // FactDeclarer is an Executor whose effects carry typed facts for rules.
 type FactDeclarer interface {
 	Facts() map[string]value.Field

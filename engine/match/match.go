@@ -12,6 +12,7 @@ import (
 
 	"github.com/writ-dev/writ/engine/call"
 	"github.com/writ-dev/writ/engine/document"
+	"github.com/writ-dev/writ/engine/value"
 )
 
 // Target is what is known of a tool when a generation is built.
@@ -68,8 +69,8 @@ func (s Selector) Covers(t Target) Coverage {
 		return Outside
 	}
 	for key, items := range m.Labels {
-		value, ok := t.Labels[key]
-		if !ok || !anyItem(items, value) {
+		label, ok := t.Labels[key]
+		if !ok || !anyItem(items, label) {
 			return Outside
 		}
 	}
@@ -105,7 +106,7 @@ func (s Selector) Matches(subject Subject) bool {
 		return false
 	}
 	for key, items := range m.Scope {
-		text, ok := subject.Scope[key].(string)
+		text, ok := value.Text(subject.Scope[key])
 		if !ok || !anyItem(items, text) {
 			return false
 		}
