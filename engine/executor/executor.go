@@ -55,6 +55,13 @@ type Secrets interface {
 	Redact(text string) string
 }
 
+// Digester is a Secrets that can tell whether a value changed without telling
+// the value. What an approval binds holds this digest beside the name.
+type Digester interface {
+	// Digest is a keyed digest of a secret's value, in hexadecimal.
+	Digest(name string) (string, error)
+}
+
 // Guard says which paths belong to Writ itself.
 type Guard interface {
 	// Protected reports whether an absolute, resolved path is, or is inside,
