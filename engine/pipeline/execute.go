@@ -1,0 +1,149 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/writ-dev/writ/engine/approval"
+	"github.com/writ-dev/writ/engine/call"
+	"github.com/writ-dev/writ/engine/executor"
+	"github.com/writ-dev/writ/engine/policy"
+)
+
+// Grace is how long a program gets between being asked to end and being ended.
+const Grace = 500 * time.Millisecond
+
+// tick is how often a caller who asked for progress is told (the protocol
+// room passes it on).
+const tick = 500 * time.Millisecond
+
+// execute spends an authorization and carries out what it allows.
+func (p *Pipeline) execute(ctx context.Context, f *flight, authorization approval.Authorization) call.Result {
+	if refused := p.confirm(ctx, f, authorization); refused != nil {
+		return f.refuse(refused)
+	}
+	if ctx.Err() != nil {
+		return f.refuse(stopped(ctx))
+	}
+	if err := authorization.Spend(p.Now()); err != nil {
+		return f.refuse(refusal("void", "%v", err))
+	}
+	f.record.Approval = authorization.By()
+	if f.assessment.Level > call.ReadOnly {
+		if err := f.slot.Intent(ctx, f.record); err != nil {
+			p.Log.Error("a call was refused because its intent cannot be recorded", "tool", f.tool.Name, "error", err)
+			return f.refuse(refusal("unrecorded", "the call cannot be recorded at present, so it was not executed"))
+		}
+	}
+	begin := p.Now()
+	outcome := p.run(ctx, f)
+	f.record.Stages.Execute = p.Now().Sub(begin).Microseconds()
+	result := f.tool.Output.Apply(outcome)
+	result.Tool, result.RequestID, result.Generation = f.tool.Name, f.request.ID, f.live.Generation
+	result.Risk = f.assessment.Level.String()
+	return result
+}
+
+// confirm makes sure that what is authorized is what would happen now. When
+// nobody was asked and the generation is the same, what was prepared stands.
+func (p *Pipeline) confirm(ctx context.Context, f *flight, authorization approval.Authorization) *refusalError {
+	authorized, ok := authorization.Prepared()
+	if !ok {
+		return refusal("void", "%v", approval.ErrNone)
+	}
+	if f.live != nil && f.live == p.Live.Current() && !authorization.Asked() {
+		return nil
+	}
+	f.unlock()
+	if refused := p.prepare(ctx, f, &authorized.Effect); refused != nil {
+		return refused
+	}
+	p.assess(f)
+	if f.decision.Effect == policy.Deny {
+		return f.denied()
+	}
+	if f.decision.Effect == policy.RequireApproval && !authorization.Asked() {
+		return refusal("void", "the rules changed, and a person has to approve this call now")
+	}
+	if f.binding() != authorized.Digest {
+		return refusal("void", "%s since the call was decided", f.difference(authorized))
+	}
+	return nil
+}
+
+// difference says in a few words what is not as it was decided.
+func (f *flight) difference(authorized call.Prepared) string {
+	switch {
+	case f.prepared.ToolDigest != authorized.ToolDigest:
+		return "the definition of the tool changed"
+	case call.DigestOf(f.prepared.Arguments) != call.DigestOf(authorized.Arguments):
+		return "what the arguments name changed"
+	case f.prepared.Effect.Digest() != authorized.Effect.Digest():
+		return "what the call would do changed"
+	}
+	return "the rules that apply changed"
+}
+
+// run lets the executor work, within the time of the tool.
+func (p *Pipeline) run(ctx context.Context, f *flight) call.Outcome {
+	ctx, cancel := context.WithTimeout(ctx, f.tool.Timeout)
+	defer cancel()
+	run := executor.Run{MaxBytes: captureBytes, Grace: Grace}
+	if redacting, ok := f.live.Secrets.(interface{ Stream() executor.Stream }); ok {
+		run.Redactor = redacting.Stream
+	}
+	if f.request.Progress != nil {
+		defer p.tell(ctx, f, &run)()
+	}
+	outcome := f.tool.Executor.Execute(ctx, f.prepared.Effect, run)
+	if outcome.Status == "" {
+		outcome.Status, outcome.Reason = call.Failed, "the tool did not say how it ended"
+	}
+	if outcome.Status != call.Complete && errors.Is(ctx.Err(), context.DeadlineExceeded) && outcome.Status != call.TimedOut {
+		outcome.Status = call.TimedOut
+	}
+	return outcome
+}
+
+// captureBytes bounds each stream in memory. The output shape of the tool
+// makes it smaller.
+const captureBytes = 1 << 20
+
+// tell reports progress until the returned function is called.
+func (p *Pipeline) tell(ctx context.Context, f *flight, run *executor.Run) (stop func()) {
+	lines := make(chan int64, 1)
+	if f.tool.Document.Output != nil && f.tool.Document.Output.As == "lines" {
+		run.Line = func(n int64) {
+			select {
+			case <-lines:
+			default:
+			}
+			select {
+			case lines <- n:
+			default:
+			}
+		}
+	}
+	done, ended := make(chan struct{}), make(chan struct{})
+	begin := p.Now()
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(tick)
+		defer ticker.Stop()
+		progress := call.Progress{HasLine: run.Line != nil}
+		for {
+			select {
+			case <-done:
+				return
+			case <-ctx.Done():
+				return
+			case progress.Lines = <-lines:
+			case <-ticker.C:
+				progress.Elapsed = p.Now().Sub(begin)
+				f.request.Progress(progress)
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}
