@@ -189,18 +189,44 @@ type File struct {
 // Output says how what came back is shaped for the caller: parse, rows,
 // fields, mask, max_rows, max_bytes, render, in this order.
 type Output struct {
-	As        string                 `json:"as,omitempty"` // text (default), lines, json, image
-	MediaType string                 `json:"media_type,omitempty"`
-	Rows      string                 `json:"rows,omitempty"`   // dotted path to the list
-	Fields    map[string]OutputField `json:"fields,omitempty"` // allow-list
-	MaxRows   int                    `json:"max_rows,omitempty"`
-	MaxBytes  Size                   `json:"max_bytes,omitempty"` // 0 means 64KiB
-	Render    string                 `json:"render,omitempty"`    // json (default) or table
+	As        string       `json:"as,omitempty"` // text (default), lines, json, image
+	MediaType string       `json:"media_type,omitempty"`
+	Rows      string       `json:"rows,omitempty"`   // dotted path to the list
+	Fields    OutputFields `json:"fields,omitempty"` // allow-list
+	MaxRows   int          `json:"max_rows,omitempty"`
+	MaxBytes  Size         `json:"max_bytes,omitempty"` // 0 means 64KiB
+	Render    string       `json:"render,omitempty"`    // json (default) or table
 }
 
-// OutputField is one field that callers see. Path is dotted, with [] for
-// each element. Mask keeps the key and hides the value.
+// OutputFields is an allow-list of fields in the order written, which is the
+// order of columns.
+type OutputFields []OutputField
+
+// UnmarshalJSON reads an object and keeps the order of its keys.
+func (f *OutputFields) UnmarshalJSON(data []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
+		return fmt.Errorf("read fields: want an object: %w", err)
+	}
+	for decoder.More() {
+		token, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		field := OutputField{}
+		if err := decoder.Decode(&field); err != nil {
+			return err
+		}
+		field.Name = token.(string)
+		*f = append(*f, field)
+	}
+	return nil
+}
+
+// OutputField is one field that callers see, under Name. Path is dotted, with
+// [] for each element. Mask keeps the key and hides the value.
 type OutputField struct {
+	Name string `json:"-"`
 	Path string `json:"path"`
 	Type string `json:"type,omitempty"`
 	Mask bool   `json:"mask,omitempty"`
