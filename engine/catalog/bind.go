@@ -105,78 +105,90 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
+// index knows every name that a document may refer to.
+type index struct {
+	tools, groups, scopes, connections map[string]bool
+}
+
+func (b *build) index() index {
+	x := index{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	for _, t := range b.catalog.tools {
+		x.tools[t.Name] = true
+		x.groups[t.Group] = true
+		for key := range t.Document.Scope {
+			x.scopes[key] = true
+		}
+	}
+	for _, connection := range b.set.Connections {
+		x.connections[connection.Name] = true
+	}
+	return x
+}
+
 // references checks every name by which one document speaks of another.
 func (b *build) references() {
+	x := b.index()
 	for _, doc := range b.set.RiskRules {
-		b.checkMatch(doc.Match, doc.Source)
+		b.checkMatch(x, doc.Match, doc.Source)
 	}
 	for _, doc := range b.set.Policies {
-		b.checkMatch(doc.Match, doc.Source)
+		b.checkMatch(x, doc.Match, doc.Source)
 	}
 	for _, doc := range b.set.Tests {
-		b.known(doc.Given.Tool, doc.Source.At("given", "tool"), "tool", value.Keys(b.catalog.byName))
-	}
-	connections := make([]string, len(b.set.Connections))
-	for i, connection := range b.set.Connections {
-		connections[i] = connection.Name
+		b.known(doc.Given.Tool, doc.Source.At("given", "tool"), "tool", x.tools)
 	}
 	for _, doc := range b.set.Secrets {
 		for i, name := range doc.For.Tools {
-			b.known(name, doc.Source.At("for", "tools", i), "tool", value.Keys(b.catalog.byName))
+			b.known(name, doc.Source.At("for", "tools", i), "tool", x.tools)
 		}
 		for i, name := range doc.For.Connections {
-			b.known(name, doc.Source.At("for", "connections", i), "connection", connections)
+			b.known(name, doc.Source.At("for", "connections", i), "connection", x.connections)
 		}
 	}
 }
 
-func (b *build) known(name string, at diag.Position, what string, names []string) {
-	for _, known := range names {
-		if known == name {
-			return
-		}
+func (b *build) known(name string, at diag.Position, what string, names map[string]bool) {
+	if !names[name] {
+		b.problems.Errorf(at, "unknown-"+what, "there is no %s %q", what, name).
+			Hinted("%s", diag.DidYouMean(name, value.Keys(names)))
 	}
-	b.problems.Errorf(at, "unknown-"+what, "there is no %s %q", what, name).Hinted("%s", diag.DidYouMean(name, names))
 }
 
 // checkMatch refuses items that select nothing: a misspelt name would
 // otherwise be a rule that never applies.
-func (b *build) checkMatch(m *document.Match, source *document.Source) {
+func (b *build) checkMatch(x index, m *document.Match, source *document.Source) {
 	if m == nil {
 		return
 	}
-	names, groups, scopes := []string{}, map[string]bool{}, map[string]bool{}
-	for _, t := range b.catalog.tools {
-		names = append(names, t.Name)
-		groups[t.Group] = true
-		for _, key := range value.Keys(t.Document.Scope) {
-			scopes[key] = true
-		}
-	}
-	b.checkItems(m.Tools, names, "tool", m.AllowNone, func(i int) diag.Position { return source.At("match", "tools", i) })
-	b.checkItems(m.Groups, value.Keys(groups), "group", m.AllowNone, func(i int) diag.Position { return source.At("match", "groups", i) })
+	b.checkItems(m.Tools, x.tools, "tool", m.AllowNone, source)
+	b.checkItems(m.Groups, x.groups, "group", m.AllowNone, source)
 	for _, key := range value.Keys(m.Scope) {
-		if !scopes[key] && !m.AllowNone {
+		if !x.scopes[key] && !m.AllowNone {
 			b.problems.Errorf(source.Key("match", "scope", key), "unknown-scope", "no tool has a scope %q", key).
-				Hinted("%s", diag.DidYouMean(key, value.Keys(scopes)))
+				Hinted("%s", diag.DidYouMean(key, value.Keys(x.scopes)))
 		}
 	}
 }
 
-func (b *build) checkItems(items, names []string, what string, allowNone bool, at func(int) diag.Position) {
+func (b *build) checkItems(items []string, names map[string]bool, what string, allowNone bool, source *document.Source) {
 	for i, item := range items {
-		found := allowNone
-		for _, name := range names {
-			found = found || match.Item(item, name)
-		}
-		if found {
-			continue
-		}
-		if strings.HasSuffix(item, "*") {
-			b.problems.Errorf(at(i), "matches-nothing", "no %s begins with %q", what, strings.TrimSuffix(item, "*")).
+		prefix, pattern := strings.CutSuffix(item, "*")
+		switch {
+		case allowNone, names[item], pattern && anyPrefix(names, prefix):
+		case pattern:
+			b.problems.Errorf(source.At("match", what+"s", i), "matches-nothing", "no %s begins with %q", what, prefix).
 				Hinted("write allow_none: true in this match if that is meant")
-			continue
+		default:
+			b.known(item, source.At("match", what+"s", i), what, names)
 		}
-		b.problems.Errorf(at(i), "unknown-"+what, "there is no %s %q", what, item).Hinted("%s", diag.DidYouMean(item, names))
 	}
+}
+
+func anyPrefix(names map[string]bool, prefix string) bool {
+	for name := range names {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
 }

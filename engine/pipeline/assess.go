@@ -22,9 +22,9 @@ func (f *flight) decide() {
 	subject := match.Subject{
 		Principal: f.request.Principal, Entry: f.request.Entry, Scope: f.prepared.Scope,
 	}
-	f.assessment = risk.Evaluate(f.tool.Floor, f.tool.Rules, subject, f.environment)
+	f.assessment = risk.Evaluate(f.tool.Floor, f.tool.Rules, subject, &f.environment)
 	subject.Risk = f.assessment.Level
 	f.decision = policy.Decide(f.tool.Policies, policy.Input{
-		Subject: subject, Local: f.request.Local, Environment: f.environment,
+		Subject: subject, Local: f.request.Local, Environment: &f.environment,
 	})
 }
