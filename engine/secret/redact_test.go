@@ -68,10 +68,10 @@ func TestRedactOverlaps(t *testing.T) {
 func TestRedactWithoutSecrets(t *testing.T) {
 	vault := vaultOf(nil)
 	piece := []byte("text")
-	if got := vault.Redactor().Write(piece); &got[0] != &piece[0] {
+	if got := vault.Stream().Write(piece); &got[0] != &piece[0] {
 		t.Error("a stream without secrets copies")
 	}
-	if allocs := testing.AllocsPerRun(10, func() { vault.Redact("text"); vault.Redactor() }); allocs > 0 {
+	if allocs := testing.AllocsPerRun(10, func() { vault.Redact("text"); vault.Stream() }); allocs > 0 {
 		t.Errorf("%v allocations without secrets", allocs)
 	}
 }
@@ -144,7 +144,7 @@ func FuzzStream(f *testing.F) {
 		}
 		vault := vaultOf(values)
 		whole := vault.Redact(text)
-		s := vault.Redactor()
+		s := vault.Stream()
 		var got bytes.Buffer
 		for rest := []byte(text); len(rest) > 0; {
 			n := min(len(rest), int(step%7)+1)
@@ -163,7 +163,7 @@ func FuzzStream(f *testing.F) {
 }
 
 func BenchmarkStream(b *testing.B) {
-	s := vaultOf(map[string]string{"a": "tok-1234567890", "b": "another-long-secret"}).Redactor()
+	s := vaultOf(map[string]string{"a": "tok-1234567890", "b": "another-long-secret"}).Stream()
 	piece := bytes.Repeat([]byte("a line of ordinary output, nothing to see here\n"), 700)
 	b.SetBytes(int64(len(piece)))
 	for b.Loop() {

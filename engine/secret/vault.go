@@ -245,9 +245,9 @@ func (v *Vault) Redact(text string) string {
 	return string(append(out, s.Flush()...))
 }
 
-// Redactor returns a new stream that redacts as Redact does, wherever the
+// Stream returns a new stream that redacts as Redact does, wherever the
 // text is cut into pieces. A returned slice is valid until the next Write.
-func (v *Vault) Redactor() executor.Stream {
+func (v *Vault) Stream() executor.Stream {
 	if v.needles == nil {
 		return passThrough{}
 	}
