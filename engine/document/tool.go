@@ -208,6 +208,7 @@ func (f *OutputFields) UnmarshalJSON(data []byte) error {
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
 		return fmt.Errorf("read fields: want an object: %w", err)
 	}
+	*f = OutputFields{}
 	for decoder.More() {
 		token, err := decoder.Token()
 		if err != nil {
