@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/writ-dev/writ/engine/audit"
+	"github.com/writ-dev/writ/engine/call"
+)
+
+// The reasons why a call gets no room in the journal.
+var (
+	ErrClosed = errors.New("the audit journal is closed")
+	ErrFull   = errors.New("the audit journal is full: too many calls wait for the disk")
+)
+
+// FailedError says that the last write failed. Every reservation is refused
+// until the store finds that writing works again.
+type FailedError struct{ Cause error }
+
+func (e *FailedError) Error() string {
+	return "the audit journal cannot be written: " + e.Cause.Error()
+}
+
+// Unwrap returns what the database said.
+func (e *FailedError) Unwrap() error { return e.Cause }
+
+var _ audit.Journal = (*Store)(nil)
+
+// Reserve makes room for one call.
+func (s *Store) Reserve(ctx context.Context) (audit.Slot, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := s.writer.reserve(); err != nil {
+		return nil, err
+	}
+	return &slot{writer: s.writer}, nil
+}
+
+// Flush commits what is queued.
+func (s *Store) Flush() error {
+	s.writer.drain()
+	return s.writer.ready()
+}
+
+// slot is the room of one call. sequence belongs to whoever holds the
+// writer's commit lock; the rest to the goroutine of the call.
+type slot struct {
+	writer   *writer
+	sequence int64 // of the durable intent; 0 when there is none
+	intended bool
+	over     atomic.Bool // the call wants nothing more
+}
+
+// Intent returns nil once the record is durable.
+func (s *slot) Intent(ctx context.Context, record audit.Record) error {
+	if s.over.Load() || s.intended {
+		return errors.New("an intent was recorded for this call already")
+	}
+	s.intended = true
+	record.Phase = audit.Intent
+	e, err := newEntry(s, record)
+	if err != nil {
+		return err
+	}
+	return s.writer.durable(ctx, e)
+}
+
+// Outcome completes the record and gives the room back.
+func (s *slot) Outcome(ctx context.Context, record audit.Record) error {
+	if s.over.Load() {
+		return errors.New("an outcome was recorded for this call already")
+	}
+	record.Phase = audit.Outcome
+	e, err := newEntry(s, record)
+	if err != nil {
+		return err
+	}
+	s.over.Store(true)
+	s.writer.calls.Add(-1)
+	if s.intended || record.Risk > call.ReadOnly {
+		return s.writer.durable(ctx, e)
+	}
+	return s.writer.queue(e)
+}
+
+// Release gives back a room that no outcome used.
+func (s *slot) Release() {
+	if s.over.CompareAndSwap(false, true) {
+		s.writer.calls.Add(-1)
+		s.writer.reserved.Add(-1)
+	}
+}
+
+// entry is one row on its way. The body is made by the goroutine of the call,
+// because there are many of them and one writer.
+type entry struct {
+	slot   *slot
+	record audit.Record
+	body   string
+	done   chan error // of size 1; nil when nobody waits
+}
+
+func newEntry(s *slot, record audit.Record) (*entry, error) {
+	record = record.Bounded()
+	record.Sequence = 0
+	body, err := json.Marshal(record)
+	if err != nil {
+		return nil, fmt.Errorf("write record: %w", err)
+	}
+	return &entry{slot: s, record: record, body: string(body)}, nil
+}
+
+// finish tells whoever waits. Only the first answer counts.
+func (e *entry) finish(err error) {
+	if e.done != nil {
+		select {
+		case e.done <- err:
+		default:
+		}
+	}
+}

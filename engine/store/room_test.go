@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/writ-dev/writ/engine/audit"
+	"github.com/writ-dev/writ/engine/call"
+)
+
+// TestNoRoom limits the database instead of the disk.
+func TestNoRoom(t *testing.T) {
+	ctx := context.Background()
+	s, err := Open(ctx, t.TempDir(), Options{Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(ctx)
+	limit(t, s, 24)
+	var failed *FailedError
+	answered, held := 0, []audit.Slot{}
+	for range 3 {
+		slot, err := s.Reserve(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, slot)
+	}
+	for failed == nil && answered < 10_000 {
+		slot, err := s.Reserve(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = slot.Outcome(ctx, audit.Record{RequestID: fmt.Sprint(answered), Risk: call.Mutating})
+		if err != nil && !errors.As(err, &failed) {
+			t.Fatal(err)
+		}
+		answered++
+	}
+	for _, slot := range held { // reads that ran already
+		if err := slot.Outcome(ctx, audit.Record{RequestID: "held"}); err != nil {
+			t.Fatal(err)
+		}
+		answered++
+	}
+	if _, err := s.Reserve(ctx); !errors.As(err, &failed) {
+		t.Fatalf("a full database gave a reservation: %v", err)
+	}
+	limit(t, s, 10_000)
+	for deadline := time.Now().Add(30 * time.Second); s.Ready() != nil; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never recovered: %v", s.Ready())
+		}
+	}
+	if n, err := s.Count(ctx); err != nil || n != int64(answered) {
+		t.Errorf("%d records, %v; want %d", n, err, answered)
+	}
+	if n := s.writer.reserved.Load(); n != 0 {
+		t.Errorf("%d rooms were never given back", n)
+	}
+}
+
+func limit(t *testing.T, s *Store, pages int) {
+	t.Helper()
+	s.writer.commit.Lock()
+	defer s.writer.commit.Unlock()
+	if _, err := s.writer.conn.integer(fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
+		t.Fatal(err)
+	}
+}
