@@ -2,7 +2,6 @@ package executor
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/writ-dev/writ/engine/document"
@@ -13,26 +12,6 @@ import (
 // nothing else.
 func Slots(arguments value.Type) value.Type {
 	return value.Struct(map[string]value.Field{"args": {Type: arguments}})
-}
-
-// Lookup gives templates the canonical arguments of a call.
-func Lookup(arguments map[string]any) func(slot []string) (any, bool) {
-	return func(slot []string) (any, bool) {
-		if len(slot) < 2 || slot[0] != "args" {
-			return nil, false
-		}
-		var v any = arguments
-		for _, name := range slot[1:] {
-			object, ok := v.(map[string]any)
-			if !ok {
-				return nil, false
-			}
-			if v, ok = object[name]; !ok {
-				return nil, false
-			}
-		}
-		return v, true
-	}
 }
 
 // PathArgument returns the JSON pointer, as in Input.Paths, of the path
@@ -53,20 +32,4 @@ func PathArgument(slot []string, arguments value.Type) (string, error) {
 		steps = append(steps, step)
 	}
 	return document.Pointer(steps...), nil
-}
-
-// TextArgument reports why a slot cannot be the whole of a text that must be
-// there, or nil.
-func TextArgument(slot []string, arguments value.Type) error {
-	found, optional, ok := Slots(arguments).Lookup(slot)
-	name := strings.Join(slot, ".")
-	switch {
-	case !ok:
-		return errors.New(name + " is not an argument")
-	case found.Kind == value.List || found.Kind == value.Object:
-		return fmt.Errorf("a text is wanted, and %s is a %s", name, found.Kind)
-	case optional:
-		return fmt.Errorf("%s may be absent here, give it a default or make it required", name)
-	}
-	return nil
 }

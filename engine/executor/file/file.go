@@ -68,9 +68,9 @@ func (Kind) Compile(d executor.Declaration) (executor.Executor, diag.List) {
 		if doc.Query == "" {
 			c.errorf("file-query", []any{"file"}, "search needs a query")
 		}
-		e.query = c.text("query", doc.Query)
+		e.query = c.parse("query", doc.Query)
 	case e.operation == "patch":
-		e.oldText, e.newText = c.text("old_text", doc.OldText), c.text("new_text", doc.NewText)
+		e.oldText, e.newText = c.parse("old_text", doc.OldText), c.parse("new_text", doc.NewText)
 	}
 	c.unused(e.operation)
 	if c.problems.HasErrors() {
@@ -104,24 +104,11 @@ func (c *compiler) parse(key, text string) *template.Template {
 	at := c.declaration.Tool.Source.At("file", key)
 	parsed, problems := template.Parse(text, at)
 	if !problems.HasErrors() {
-		problems = append(problems, parsed.Check(executor.Slots(c.declaration.Arguments), at)...)
+		problems = append(problems, parsed.Check(executor.Slots(c.declaration.Arguments), template.Word)...)
 	}
 	c.problems = append(c.problems, problems...)
 	if problems.HasErrors() {
 		return nil
-	}
-	return parsed
-}
-
-func (c *compiler) text(key, text string) *template.Template {
-	parsed := c.parse(key, text)
-	if parsed == nil {
-		return nil
-	}
-	if slot, whole := parsed.Whole(); whole {
-		if err := executor.TextArgument(slot, c.declaration.Arguments); err != nil {
-			c.errorf("file-text", []any{"file", key}, "%v", err)
-		}
 	}
 	return parsed
 }
@@ -162,7 +149,7 @@ func (e *Executor) Prepare(_ context.Context, input executor.Input) (call.Effect
 		},
 		Preview: e.operation + " " + rooted.Label(resource),
 	}
-	lookup := executor.Lookup(input.Arguments)
+	lookup := template.Values(map[string]any{"args": input.Arguments})
 	var err error
 	switch e.operation {
 	case "search":

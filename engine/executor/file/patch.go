@@ -11,6 +11,7 @@ import (
 	"github.com/writ-dev/writ/engine/call"
 	"github.com/writ-dev/writ/engine/executor"
 	"github.com/writ-dev/writ/engine/executor/rooted"
+	"github.com/writ-dev/writ/engine/template"
 )
 
 // patch is a change that was computed and shown.
@@ -23,7 +24,7 @@ type patch struct {
 // prepared again thereby reads the live file again: if it differs from what
 // was approved, so does what is bound.
 func (e *Executor) preparePatch(input executor.Input, p *plan, effect *call.Effect) error {
-	lookup := executor.Lookup(input.Arguments)
+	lookup := template.Values(map[string]any{"args": input.Arguments})
 	oldText, err := e.oldText.Text(lookup)
 	if err != nil {
 		return fmt.Errorf("old_text: %w", err)
