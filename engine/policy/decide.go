@@ -100,7 +100,7 @@ type Bound struct {
 type Input struct {
 	Subject     match.Subject // with the assessed level
 	Local       bool          // the entry is local: permissive holds
-	Environment condition.Environment
+	Environment *condition.Environment
 }
 
 // Decide settles one call. The policies are those bound to its tool.

@@ -35,7 +35,7 @@ type Finding struct {
 }
 
 // Evaluate assesses one call. The rules are those bound to its tool.
-func Evaluate(floor call.Level, rules []Bound, subject match.Subject, environment condition.Environment) Assessment {
+func Evaluate(floor call.Level, rules []Bound, subject match.Subject, environment *condition.Environment) Assessment {
 	assessment := Assessment{Level: floor, Floor: floor}
 	for i := range rules {
 		rule := &rules[i]

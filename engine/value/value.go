@@ -122,7 +122,11 @@ func appendFloat(dst []byte, f float64) []byte {
 	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		format = 'e'
 	}
-	return strconv.AppendFloat(dst, f, format, -1, 64)
+	dst = strconv.AppendFloat(dst, f, format, -1, 64)
+	if n := len(dst); format == 'e' && dst[n-2] == '0' { // e-07 is e-7
+		dst = append(dst[:n-2], dst[n-1])
+	}
+	return dst
 }
 
 func appendString(dst []byte, s string) []byte {
