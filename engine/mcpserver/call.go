@@ -1,0 +1,139 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/writ-dev/writ/engine/call"
+)
+
+// native handles calls of one declared tool by its own name.
+func (s *Server) native(name string) mcp.ToolHandler {
+	return func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		result := s.call(ctx, request, name, request.Params.Arguments)
+		if result.Code == codeUnknownTool {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", name)}
+		}
+		return present(result), nil
+	}
+}
+
+// The codes of results that this room makes itself, as in call.Result.
+const (
+	codeUnknownTool = "unknown_tool"
+	codeInvalid     = "invalid_arguments"
+	codeStopping    = "busy"
+	codeInternal    = "internal"
+)
+
+// call sends one call through the pipeline and reports its progress.
+func (s *Server) call(ctx context.Context, request *mcp.CallToolRequest, tool string, arguments []byte) (result call.Result) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.options.Log.Error("panic in a call", "tool", tool, "fault", fault, "stack", string(debug.Stack()))
+			result = refusal(tool, call.Failed, codeInternal, "internal error")
+		}
+	}()
+	p, ok := s.peer(ctx, request.Extra, request.Session)
+	if !ok {
+		return refusal(tool, call.Refused, "denied", "the caller is not known")
+	}
+	if request.Params.InputResponses != nil || request.Params.RequestState != "" {
+		return refusal(tool, call.Refused, codeInvalid, "this server never asks its callers: leave out inputResponses and requestState")
+	}
+	if limit := s.options.Limits.MaxArguments; len(arguments) > limit {
+		return refusal(tool, call.Refused, codeInvalid, fmt.Sprintf("arguments have %d bytes, at most %d are allowed", len(arguments), limit))
+	}
+	ctx, leave, ok := s.calls.enter(ctx)
+	if !ok {
+		return refusal(tool, call.Refused, codeStopping, "the server is stopping")
+	}
+	defer leave()
+	watch, stop := s.watch(ctx, request)
+	defer stop()
+	return s.options.Caller.Call(ctx, call.Request{
+		ID: s.options.NewID(), Tool: tool, Arguments: arguments,
+		Principal: p.principal, Entry: p.entry, Session: p.session, Progress: watch,
+	})
+}
+
+func refusal(tool string, status call.Status, code, reason string) call.Result {
+	return call.Result{Tool: tool, Status: status, Code: code, Reason: reason}
+}
+
+// calls counts what runs, so that a stop can wait for it and then cancel it.
+type calls struct {
+	mu       sync.Mutex
+	running  int
+	stopping bool
+	idle     chan struct{} // closed when stopping and nothing runs
+	halt     context.Context
+	cancel   context.CancelFunc
+}
+
+func newCalls() *calls {
+	c := &calls{idle: make(chan struct{})}
+	c.halt, c.cancel = context.WithCancel(context.Background())
+	return c
+}
+
+// enter admits a call unless the server stops. The context that it returns
+// also ends when the time to drain is over.
+func (c *calls) enter(ctx context.Context) (_ context.Context, leave func(), ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopping {
+		return ctx, nil, false
+	}
+	c.running++
+	ctx, cancel := context.WithCancel(ctx)
+	detach := context.AfterFunc(c.halt, cancel)
+	return ctx, func() {
+		detach()
+		cancel()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.running--
+		c.settle()
+	}, true
+}
+
+func (c *calls) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.stopping {
+		c.stopping = true
+		c.settle()
+	}
+}
+
+// ending reports whether a stop has begun.
+func (c *calls) ending() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stopping
+}
+
+func (c *calls) settle() {
+	if c.stopping && c.running == 0 {
+		close(c.idle)
+	}
+}
+
+// wait returns when nothing runs any more. After the context has ended it
+// cancels what runs; it still waits, because an effect must settle.
+func (c *calls) wait(ctx context.Context) error {
+	select {
+	case <-c.idle:
+		return nil
+	case <-ctx.Done():
+		c.cancel()
+		<-c.idle
+		return fmt.Errorf("drain calls: %w", ctx.Err())
+	}
+}

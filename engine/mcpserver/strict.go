@@ -1,0 +1,225 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"iter"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// fault is a message that is refused before the SDK sees it.
+type fault struct {
+	id   []byte // as it was sent, or nil
+	code int64
+	text string
+}
+
+// response is the JSON-RPC answer to a refused message.
+func (f *fault) response() []byte {
+	id := f.id
+	if id == nil {
+		id = []byte("null")
+	}
+	out := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	out = append(out, `,"error":{"code":`...)
+	out = strconv.AppendInt(out, f.code, 10)
+	out = append(out, `,"message":`...)
+	text, _ := json.Marshal(f.text) // a string always marshals
+	return append(append(out, text...), "}}"...)
+}
+
+// checkMessage refuses what two readers of JSON could understand differently:
+// invalid UTF-8, trailing data, and keys that are given twice, or that differ
+// only by case, where the protocol reads them. What is inside a call's
+// arguments is not its business: that is checked with the call and becomes a
+// result. It also checks the types of a call's parameters, because the SDK
+// answers those mistakes with the names of its own Go types.
+func checkMessage(data []byte) *fault {
+	switch {
+	case !utf8.Valid(data):
+		return &fault{code: jsonrpc.CodeParseError, text: "the message is not valid UTF-8"}
+	case !json.Valid(data):
+		return &fault{code: jsonrpc.CodeParseError, text: "the message is not one JSON value"}
+	}
+	data = bytes.TrimLeft(data, " \t\r\n")
+	if data[0] == '[' {
+		for item := range elements(data) {
+			if f := checkOne(item); f != nil {
+				return f
+			}
+		}
+		return nil
+	}
+	return checkOne(data)
+}
+
+func checkOne(data []byte) *fault {
+	if data[0] != '{' {
+		return &fault{code: jsonrpc.CodeInvalidRequest, text: "a message must be an object"}
+	}
+	var id, params []byte
+	method := ""
+	for key, raw := range members(data) {
+		switch key {
+		case "id":
+			if raw[0] == '"' || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9' {
+				id = raw
+			}
+		case "method":
+			_ = json.Unmarshal(raw, &method) // another type is for the SDK to refuse
+		case "params":
+			params = raw
+		}
+	}
+	if key, twice := repeated(data); twice {
+		return &fault{id, jsonrpc.CodeInvalidRequest, "key " + strconv.Quote(key) + " is given twice"}
+	}
+	if len(params) == 0 || params[0] != '{' {
+		return nil
+	}
+	if key, twice := repeated(params); twice {
+		return &fault{id, jsonrpc.CodeInvalidParams, "key " + strconv.Quote(key) + " is given twice in params"}
+	}
+	for key, raw := range members(params) {
+		if key == "_meta" && raw[0] == '{' {
+			if key, twice := repeated(raw); twice {
+				return &fault{id, jsonrpc.CodeInvalidParams, "key " + strconv.Quote(key) + " is given twice in params._meta"}
+			}
+		}
+		if want := wanted(method, key, raw); want != "" {
+			return &fault{id, jsonrpc.CodeInvalidParams, "params." + key + " must be " + want}
+		}
+	}
+	return nil
+}
+
+// wanted returns what a parameter of a call should have been, or "".
+func wanted(method, key string, raw []byte) string {
+	if method != "tools/call" {
+		return ""
+	}
+	switch key {
+	case "name", "requestState":
+		if raw[0] != '"' {
+			return "a string"
+		}
+	case "arguments", "_meta", "inputResponses":
+		if raw[0] != '{' && raw[0] != 'n' {
+			return "an object"
+		}
+	}
+	return ""
+}
+
+// repeated finds a key that is given twice, or that differs from another only
+// by case.
+func repeated(object []byte) (string, bool) {
+	var few [16]string
+	seen := few[:0]
+	many := map[string]bool{}
+	for key := range members(object) {
+		folded := strings.ToLower(key)
+		if len(seen) < len(few) {
+			for _, other := range seen {
+				if other == folded {
+					return key, true
+				}
+			}
+			seen = append(seen, folded)
+			continue
+		}
+		if len(many) == 0 {
+			for _, other := range seen {
+				many[other] = true
+			}
+		}
+		if many[folded] {
+			return key, true
+		}
+		many[folded] = true
+	}
+	return "", false
+}
+
+// members walks the fields of a valid JSON object.
+func members(object []byte) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		at := space(object, 1)
+		for object[at] != '}' {
+			end := skip(object, at)
+			key := unquote(object[at:end])
+			at = space(object, space(object, end)+1) // over the colon
+			end = skip(object, at)
+			if !yield(key, object[at:end]) {
+				return
+			}
+			if at = space(object, end); object[at] == ',' {
+				at = space(object, at+1)
+			}
+		}
+	}
+}
+
+// elements walks the items of a valid JSON array.
+func elements(array []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		at := space(array, 1)
+		for array[at] != ']' {
+			end := skip(array, at)
+			if !yield(array[at:end]) {
+				return
+			}
+			if at = space(array, end); array[at] == ',' {
+				at = space(array, at+1)
+			}
+		}
+	}
+}
+
+func unquote(raw []byte) string {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1])
+	}
+	var text string
+	_ = json.Unmarshal(raw, &text) // raw is a valid JSON string
+	return text
+}
+
+func space(data []byte, at int) int {
+	for data[at] == ' ' || data[at] == '\t' || data[at] == '\n' || data[at] == '\r' {
+		at++
+	}
+	return at
+}
+
+// skip returns the end of the valid JSON value that begins at a place.
+func skip(data []byte, at int) int {
+	depth := 0
+	for {
+		switch data[at] {
+		case '"':
+			for at++; data[at] != '"'; at++ {
+				if data[at] == '\\' {
+					at++
+				}
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case ',', ':', ' ', '\t', '\n', '\r':
+		default:
+			for at+1 < len(data) && !bytes.ContainsRune([]byte(",:]} \t\r\n"), rune(data[at+1])) {
+				at++
+			}
+		}
+		at++
+		if depth == 0 {
+			return at
+		}
+	}
+}
