@@ -82,6 +82,23 @@ func (p *Pipeline) Call(ctx context.Context, request call.Request) call.Result {
 	})
 }
 
+// Prepare prepares, assesses and decides a request that a person will be asked
+// about, and executes nothing. The locks are given back, because a person
+// takes time; Execute takes them again.
+func (p *Pipeline) Prepare(ctx context.Context, request call.Request) (call.Prepared, error) {
+	f := &flight{request: request, started: p.Now(), unlock: func() {}}
+	defer func() { f.unlock() }()
+	if refused := p.prepare(ctx, f, nil); refused != nil {
+		return call.Prepared{}, refused
+	}
+	p.assess(f)
+	if f.decision.Effect == policy.Deny {
+		return call.Prepared{}, f.denied()
+	}
+	f.prepared.Digest = f.binding()
+	return f.prepared, nil
+}
+
 // Execute carries out what an authorization allows, after preparing, assessing
 // and deciding again: whoever asked a person has let time pass.
 func (p *Pipeline) Execute(ctx context.Context, authorization approval.Authorization) call.Result {
@@ -150,6 +167,8 @@ type refusalError struct {
 	code, reason string
 	status       call.Status
 }
+
+func (r *refusalError) Error() string { return r.reason }
 
 func refusal(code, format string, args ...any) *refusalError {
 	return &refusalError{code: code, reason: fmt.Sprintf(format, args...), status: call.Refused}

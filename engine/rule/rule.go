@@ -66,31 +66,30 @@ func (r *Rule) Bind(t Target) (bound *Bound, skipped string, problems diag.List)
 	if coverage == match.Outside {
 		return nil, "not selected", nil
 	}
-	environment := t.Environment
-	var key strings.Builder
-	for _, read := range r.Expression.Reads() {
-		found, optional, ok := environment.Lookup(read.Path)
-		if !ok && ofTool(read.Path[0]) {
-			switch {
-			case read.Guarded:
-				environment = withAbsent(environment, read.Path)
-				found, optional = value.Type{}, true
-			case coverage == match.ByName:
-				r.lacks(&problems, t, read.Path)
-				continue
-			default:
-				return nil, fmt.Sprintf("it has no %s", strings.Join(read.Path, ".")), nil
-			}
+	lenient := false
+	for _, missing := range r.Expression.Missing(t.Environment) {
+		switch {
+		case !ofTool(missing.Path[0]): // wrong for every tool, which Bind says best
+		case missing.Guarded:
+			lenient = true
+		case coverage == match.ByName:
+			r.lacks(&problems, t, missing)
+		default:
+			return nil, "it has no " + strings.Join(missing.Path, "."), nil
 		}
-		fmt.Fprintf(&key, "%q%t%t%s\n", read.Path, ok, optional, found.Signature())
 	}
 	if problems != nil {
 		return nil, "", problems
 	}
-	known, ok := r.bound[key.String()]
+	key := r.key(t.Environment)
+	known, ok := r.bound[key]
 	if !ok {
-		known.condition, known.problems = r.Expression.Bind(environment)
-		r.bound[key.String()] = known
+		bind := r.Expression.Bind
+		if lenient {
+			bind = r.Expression.BindLenient
+		}
+		known.condition, known.problems = bind(t.Environment)
+		r.bound[key] = known
 	}
 	if known.problems.HasErrors() {
 		return nil, "", forTool(known.problems, t)
@@ -98,13 +97,24 @@ func (r *Rule) Bind(t Target) (bound *Bound, skipped string, problems diag.List)
 	return &Bound{Rule: r, Condition: known.condition}, "", known.problems
 }
 
+// key is equal for environments in which the expression means the same.
+func (r *Rule) key(environment value.Type) string {
+	var key strings.Builder
+	for _, read := range r.Expression.Reads() {
+		found, optional, ok := environment.Lookup(read.Path)
+		fmt.Fprintf(&key, "%q%t%t%s\n", read.Path, ok, optional, found.Signature())
+	}
+	return key.String()
+}
+
 // lacks reports a field that a tool named exactly does not have.
-func (r *Rule) lacks(problems *diag.List, t Target, path []string) {
-	parent, _, _ := t.Environment.Lookup(path[:len(path)-1])
-	d := problems.Errorf(r.When, "unknown-field", "rule %s reads %s, which tool %s does not have",
-		r.ID, strings.Join(path, "."), t.Name)
-	d.Hint = diag.DidYouMean(path[len(path)-1], value.Keys(parent.Fields))
-	d.Also(t.At, "tool %s is declared here", t.Name)
+func (r *Rule) lacks(problems *diag.List, t Target, missing condition.Read) {
+	last := len(missing.Path) - 1
+	parent, _, _ := t.Environment.Lookup(missing.Path[:last])
+	problems.Errorf(missing.At, "unknown-field", "rule %s reads %s, which tool %s does not have",
+		r.ID, strings.Join(missing.Path, "."), t.Name).
+		Hinted("%s", diag.DidYouMean(missing.Path[last], value.Keys(parent.Fields))).
+		Also(t.At, "tool %s is declared here", t.Name)
 }
 
 // forTool names the tool for which an expression does not fit, since the same
@@ -119,25 +129,3 @@ func forTool(problems diag.List, t Target) diag.List {
 }
 
 func ofTool(root string) bool { return root == "args" || root == "scope" || root == "facts" }
-
-// withAbsent returns a copy of the environment in which a path that the tool
-// does not have exists and may be absent, so that has() answers false.
-func withAbsent(t value.Type, path []string) value.Type {
-	if len(path) == 0 {
-		return value.Type{}
-	}
-	fields := make(map[string]value.Field, len(t.Fields)+1)
-	for name, field := range t.Fields {
-		fields[name] = field
-	}
-	field, ok := fields[path[0]]
-	if !ok {
-		field = value.Field{Optional: true}
-		if len(path) > 1 {
-			field.Type = value.Struct(nil)
-		}
-	}
-	field.Type = withAbsent(field.Type, path[1:])
-	fields[path[0]] = field
-	return value.Struct(fields)
-}

@@ -79,7 +79,7 @@ func (t *Tool) Prepare(ctx context.Context, request call.Request, arguments Argu
 	}
 	environment := t.Values(request, arguments.Values, scope, nil)
 	for _, check := range t.refuse {
-		if holds, err := check.Condition.Evaluate(environment); holds || err != nil {
+		if holds, err := check.Condition.Evaluate(&environment); holds || err != nil {
 			return call.Prepared{}, environment, &RefusedError{ID: check.ID, Message: check.Message}
 		}
 	}
@@ -127,7 +127,7 @@ func (t *Tool) lookup(request call.Request, values map[string]any) func([]string
 		case "args":
 			v = values
 		case "principal":
-			v = t.Values(request, nil, nil, nil).Principal
+			v = principalOf(request.Principal)
 		default:
 			return nil, false
 		}

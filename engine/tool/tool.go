@@ -90,23 +90,29 @@ func (t *Tool) Roots() []string {
 // Values makes what expressions read. Scope and facts may be nil before they
 // are known.
 func (t *Tool) Values(request call.Request, arguments, scope, facts map[string]any) condition.Environment {
-	roles := make([]any, len(request.Principal.Roles))
-	for i, role := range request.Principal.Roles {
-		roles[i] = role
-	}
-	principal := make(map[string]any, 2+len(request.Principal.Claims))
-	for name, claim := range request.Principal.Claims {
-		principal[name] = claim
-	}
-	principal["name"], principal["roles"] = request.Principal.Name, roles
 	return condition.Environment{
-		Arguments: arguments,
+		Args:      arguments,
 		Scope:     scope,
 		Facts:     facts,
-		Principal: principal,
+		Principal: principalOf(request.Principal),
 		Entry:     string(request.Entry),
 		Tool:      map[string]any{"name": t.Name, "group": t.Group},
 	}
+}
+
+// principalOf is the principal as expressions and templates read it. Claims
+// cannot hide the name or the roles.
+func principalOf(p call.Principal) map[string]any {
+	roles := make([]any, len(p.Roles))
+	for i, role := range p.Roles {
+		roles[i] = role
+	}
+	values := make(map[string]any, 2+len(p.Claims))
+	for name, claim := range p.Claims {
+		values[name] = claim
+	}
+	values["name"], values["roles"] = p.Name, roles
+	return values
 }
 
 func (t *Tool) at(path ...any) diag.Position { return t.Document.Source.At(path...) }
