@@ -16,7 +16,10 @@ import (
 
 // conn is one connection of the driver itself: the writer needs neither the
 // pool nor the conversions of database/sql. One goroutine uses it at a time.
-type conn struct{ driver.Conn }
+type conn struct {
+	driver.Conn
+	begin, commit statement
+}
 
 // connect opens the database for reading and writing. Checkpoints are left to
 // the checkpointer, so that no commit pays for one.
@@ -31,7 +34,14 @@ func connect(path string) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{raw}, nil
+	c := &conn{Conn: raw}
+	if c.begin, err = c.statement("BEGIN IMMEDIATE"); err == nil {
+		c.commit, err = c.statement("COMMIT")
+	}
+	if err != nil {
+		return nil, errors.Join(err, raw.Close())
+	}
+	return c, nil
 }
 
 func dsn(path, query string) string {
@@ -86,12 +96,12 @@ func (c *conn) integer(query string) (int64, error) {
 // transaction runs body between begin and commit, and undoes everything when
 // either fails.
 func (c *conn) transaction(body func() error) error {
-	if err := c.exec("BEGIN IMMEDIATE"); err != nil {
+	if err := c.begin.exec(nil); err != nil {
 		return err
 	}
 	err := body()
 	if err == nil {
-		err = c.exec("COMMIT")
+		err = c.commit.exec(nil)
 	}
 	if err != nil {
 		// The engine may have undone the transaction itself; then this says

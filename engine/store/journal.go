@@ -81,7 +81,7 @@ func (s *slot) Outcome(ctx context.Context, record audit.Record) error {
 		return err
 	}
 	s.over.Store(true)
-	s.writer.calls.Add(-1)
+	defer s.writer.calls.Add(-1)
 	if s.intended || record.Risk > call.ReadOnly {
 		return s.writer.durable(ctx, e)
 	}

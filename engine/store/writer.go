@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -173,6 +174,9 @@ func (w *writer) run() {
 			w.commit.Unlock()
 			continue
 		case <-w.urgent:
+			// The callers of the last commit are about to come back: those
+			// that can run do so first, and share the next one.
+			runtime.Gosched()
 		case <-timer.C:
 		}
 		w.drain()
