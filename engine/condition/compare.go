@@ -58,7 +58,7 @@ func (b *binding) conversion(left, right operand) string {
 		case literal.typ.Kind == value.List && kind != value.List:
 			return "write in, or any(…)"
 		case literal.constant == nil:
-		case isText && (numeric(kind) || kind == value.Boolean):
+		case isText && numeric(kind) && parses(text), kind == value.Boolean && (text == "true" || text == "false"):
 			return "write " + text + " without quotes"
 		case kind == value.String && other.typ.Format == "decimal":
 			return "write decimal(" + b.e.text(other.node) + ")"
@@ -67,6 +67,11 @@ func (b *binding) conversion(left, right operand) string {
 		}
 	}
 	return ""
+}
+
+func parses(text string) bool {
+	_, ok := parseDecimal(text)
+	return ok
 }
 
 // possible reports a literal that is outside what the other side can be.

@@ -92,7 +92,7 @@ func (e *Expression) Missing(env value.Type) []Read {
 				continue
 			}
 			if parent, _, _ := env.Lookup(names[:n-1]); parent.Kind == value.Object {
-				missing = append(missing, Read{Path: names[:n], Guarded: p.tolerates(n - 1), At: e.position(p.node)})
+				missing = append(missing, Read{Path: names[:n], Guarded: n > 1 && p.tolerates(n-1), At: e.position(p.node)})
 			}
 			break
 		}

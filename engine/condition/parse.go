@@ -201,7 +201,7 @@ func (p *parsing) syntax(err error) {
 	case strings.HasPrefix(message, "unexpected token EOF"), strings.HasPrefix(message, "unexpected end"):
 		message = "the expression ends too early"
 	case strings.HasPrefix(message, "unexpected token"):
-		message = fmt.Sprintf("%q does not belong here", word)
+		message, hint = fmt.Sprintf("%q does not belong here", word), operatorHint(word)
 	case strings.HasPrefix(message, "unrecognized character"):
 		message, hint = fmt.Sprintf("%q does not belong here", word), quoteHint(word)
 	case strings.Contains(message, "literal not terminated"):
@@ -210,6 +210,14 @@ func (p *parsing) syntax(err error) {
 		hint = "a whole number lies between -9223372036854775807 and 9223372036854775807"
 	}
 	p.out.Errorf(p.at(at.From), code, "%s", message).Hinted("%s", hint)
+}
+
+func operatorHint(word string) string {
+	switch word {
+	case "contains", "startsWith", "endsWith", "matches", "in":
+		return "write it between two values: args.x " + word + " …"
+	}
+	return ""
 }
 
 func quoteHint(word string) string {
