@@ -1,0 +1,33 @@
+package command
+
+import (
+	"math"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// attributes: a session of its own is a group of its own without a terminal
+// to ask questions on, and the death of the server ends the program.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// closeOnExec keeps descriptors that the server itself was started with from
+// reaching programs. Old kernels lack the call; Go's own are safe anyway.
+func closeOnExec() {
+	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+}
+
+func pipe() (r, w int, err error) {
+	var fds [2]int
+	err = unix.Pipe2(fds[:], unix.O_CLOEXEC)
+	return fds[0], fds[1], err
+}
+
+// awaitExit returns when a program has ended, leaving its number taken, so
+// that its group can be signalled without hitting anybody else.
+func awaitExit(pid int) {
+	for unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
+}
