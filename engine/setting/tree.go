@@ -152,7 +152,13 @@ func lookUp(name string) (entry Entry, nested, known bool) {
 // keys, and leaves out a key that was there before.
 func (f *file) pairs(node *yaml.Node) func(yield func(key, item *yaml.Node) bool) {
 	return func(yield func(key, item *yaml.Node) bool) {
-		f.plain(node)
+		if !f.plain(node) {
+			return
+		}
+		if len(node.Content) > 2*maxItems {
+			f.errorf(node, "too-large", "a map may have %d keys at most", maxItems)
+			return
+		}
 		seen := map[string]*yaml.Node{}
 		for i := 0; i+1 < len(node.Content); i += 2 {
 			key, item := node.Content[i], node.Content[i+1]
