@@ -200,7 +200,7 @@ func identical(e *Environment, v, w any, part string) (bool, error) {
 }
 
 func identicalFields(e *Environment, v, w map[string]any, part string) (bool, error) {
-	for name := range v {
+	for _, name := range value.Keys(v) { // in order, so that the answer is always the same
 		other, ok := w[name]
 		if !ok {
 			return false, nil

@@ -265,7 +265,7 @@ func (p *parsing) builtin(n *ast.BuiltinNode, known guards) {
 			continue
 		}
 		if p.deep++; p.deep > MaxNesting {
-			p.refuse(n, "", "more than %d predicates inside each other", MaxNesting)
+			p.out.Errorf(p.e.position(n), "expression-size", "more than %d predicates inside each other", MaxNesting)
 		} else {
 			p.visit(predicate.Node, known)
 		}

@@ -72,10 +72,14 @@ func descend(n ast.Node, yield func(ast.Node) bool) bool {
 	return true
 }
 
+// size counts the nodes, and stops above the bound: a term that the parser
+// shares, in a term that it shares, would be walked 2^depth times.
 func size(n ast.Node) int {
 	count := 0
 	for range descendants(n) {
-		count++
+		if count++; count > MaxNodes {
+			break
+		}
 	}
 	return count
 }
