@@ -50,9 +50,7 @@ type Secrets interface {
 	Declared(name, tool, connection string) (exists, allowed bool)
 	// Value reads a secret. An error names the secret, never its value.
 	Value(name string) (string, error)
-	// Redact replaces the values of all secrets, also base64 and
-	// percent-encoded, by "[redacted NAME]".
-	Redact(text string) string
+	Redactor
 }
 
 // Digester is a Secrets that can tell whether a value changed without telling
@@ -60,6 +58,14 @@ type Secrets interface {
 type Digester interface {
 	// Digest is a keyed digest of a secret's value, in hexadecimal.
 	Digest(name string) (string, error)
+}
+
+// Redactor cuts the values of all secrets out of what leaves an executor, also
+// where they are base64 or percent-encoded, and writes "[redacted NAME]".
+type Redactor interface {
+	Redact(text string) string
+	// Stream cleans a text that comes in pieces.
+	Stream() Stream
 }
 
 // Guard says which paths belong to Writ itself.

@@ -89,10 +89,7 @@ func (f *flight) difference(authorized call.Prepared) string {
 func (p *Pipeline) run(ctx context.Context, f *flight) call.Outcome {
 	ctx, cancel := context.WithTimeout(ctx, f.tool.Timeout)
 	defer cancel()
-	run := executor.Run{MaxBytes: captureBytes, Grace: Grace}
-	if redacting, ok := f.live.Secrets.(interface{ Stream() executor.Stream }); ok {
-		run.Redactor = redacting.Stream
-	}
+	run := executor.Run{MaxBytes: f.tool.Output.CaptureBytes(), Grace: Grace, Redactor: f.live.Secrets.Stream}
 	if f.request.Progress != nil {
 		defer p.tell(ctx, f, &run)()
 	}
@@ -105,10 +102,6 @@ func (p *Pipeline) run(ctx context.Context, f *flight) call.Outcome {
 	}
 	return outcome
 }
-
-// captureBytes bounds each stream in memory. The output shape of the tool
-// makes it smaller.
-const captureBytes = 1 << 20
 
 // tell reports progress until the returned function is called.
 func (p *Pipeline) tell(ctx context.Context, f *flight, run *executor.Run) (stop func()) {

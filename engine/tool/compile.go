@@ -22,7 +22,7 @@ func Compile(doc *document.Tool, env Environment) (*Tool, diag.List) {
 	b := builder{env: env, tool: &Tool{
 		Name: doc.Name, Title: doc.Title, Description: doc.Description, Group: doc.Group,
 		Labels: doc.Labels, Document: doc, Idempotent: doc.Idempotent,
-		Timeout: time.Duration(doc.Timeout), OutputSchema: doc.OutputSchema,
+		Timeout: time.Duration(doc.Timeout),
 	}}
 	if doc.Timeout == 0 {
 		b.tool.Timeout = DefaultTimeout
@@ -120,7 +120,7 @@ func (b *builder) scope() {
 	t.scope = make(map[string]*template.Template, len(t.Document.Scope))
 	fields := map[string]value.Field{}
 	for _, key := range value.Keys(t.Document.Scope) {
-		parsed := b.template(t.Document.Scope[key], true, "scope", key)
+		parsed := b.template(t.Document.Scope[key], template.Key, "scope", key)
 		if parsed == nil {
 			continue
 		}
@@ -140,25 +140,18 @@ func (b *builder) scope() {
 
 func (b *builder) locks() {
 	for i, text := range b.tool.Document.Locks {
-		if parsed := b.template(text, false, "locks", i); parsed != nil {
+		if parsed := b.template(text, template.Word, "locks", i); parsed != nil {
 			b.tool.locks = append(b.tool.locks, parsed)
 		}
 	}
 }
 
 // template parses and checks a template that reads the caller's values.
-func (b *builder) template(text string, mayBeAbsent bool, path ...any) *template.Template {
+func (b *builder) template(text string, place template.Place, path ...any) *template.Template {
 	at := b.tool.at(path...)
 	parsed, problems := template.Parse(text, at)
-	if !b.add(problems) || !b.add(parsed.Check(b.callerValues(), at)) {
+	if !b.add(problems) || !b.add(parsed.Check(b.callerValues(), place)) {
 		return nil
-	}
-	if slot, whole := parsed.Whole(); whole && !mayBeAbsent {
-		if _, optional, _ := b.callerValues().Lookup(slot); optional {
-			b.problems.Errorf(at, "absent-slot", "the argument may be absent here").
-				Hinted("give it a default, or make it required")
-			return nil
-		}
 	}
 	return parsed
 }
@@ -229,6 +222,12 @@ func (b *builder) examples() {
 func (b *builder) output() {
 	shape, problems := output.Compile(b.tool.Document)
 	b.add(problems)
+	schema, problems := argument.CompileOutput(b.tool.Document)
+	b.add(problems)
+	if shape != nil && schema != nil {
+		shape = shape.Checked(schema.Validate)
+		b.tool.OutputSchema = schema.Projection()
+	}
 	b.tool.Output = shape
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/writ-dev/writ/engine/call"
 	"github.com/writ-dev/writ/engine/condition"
 	"github.com/writ-dev/writ/engine/executor"
+	"github.com/writ-dev/writ/engine/template"
 	"github.com/writ-dev/writ/engine/value"
 )
 
@@ -120,28 +121,8 @@ func (t *Tool) renderScope(request call.Request, values map[string]any) (map[str
 }
 
 // lookup gives templates the values of the caller.
-func (t *Tool) lookup(request call.Request, values map[string]any) func([]string) (any, bool) {
-	return func(slot []string) (any, bool) {
-		var v any
-		switch slot[0] {
-		case "args":
-			v = values
-		case "principal":
-			v = principalOf(request.Principal)
-		default:
-			return nil, false
-		}
-		for _, name := range slot[1:] {
-			object, ok := v.(map[string]any)
-			if !ok {
-				return nil, false
-			}
-			if v, ok = object[name]; !ok {
-				return nil, false
-			}
-		}
-		return v, true
-	}
+func (t *Tool) lookup(request call.Request, values map[string]any) template.Lookup {
+	return template.Values(map[string]any{"args": values, "principal": principalOf(request.Principal)})
 }
 
 // resolve replaces every path argument by its absolute form. The values were
