@@ -3,6 +3,7 @@ package executor
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/writ-dev/writ/engine/document"
 	"github.com/writ-dev/writ/engine/value"
@@ -32,4 +33,15 @@ func PathArgument(slot []string, arguments value.Type) (string, error) {
 		steps = append(steps, step)
 	}
 	return document.Pointer(steps...), nil
+}
+
+// DefaultTimeout is how long a tool may take that does not say.
+const DefaultTimeout = 30 * time.Second
+
+// Timeout is how long a tool may take.
+func Timeout(tool *document.Tool) time.Duration {
+	if tool.Timeout > 0 {
+		return time.Duration(tool.Timeout)
+	}
+	return DefaultTimeout
 }

@@ -29,7 +29,7 @@ const (
 	AnswerDefault = 256 << 10 // T-27
 	AnswerLimit   = 2 << 20   // T-27
 	SaveDefault   = 16 << 20
-	SaveLimit     = 64 << 20 // a download is held in memory until it is approved
+	SaveLimit     = 32 << 20 // a download is held in memory until it is approved
 	BodyLimit     = 64 << 10 // T-28
 	urlLimit      = 8 << 10
 	headerLimit   = 64 << 10 // of an answer
@@ -95,6 +95,7 @@ type Executor struct {
 	body       body
 	reach      reach
 	limit      limit
+	timeout    time.Duration // of the whole call, which bounds Prepare too
 	tryTimeout time.Duration
 	save       string // JSON pointer of the path argument, or ""
 	repeatable bool   // a try that broke off may be repeated
@@ -149,6 +150,7 @@ func (k *Kind) Compile(d executor.Declaration) (executor.Executor, diag.List) {
 	c := &compiler{declaration: d, doc: d.Tool.HTTP, slots: executor.Slots(d.Arguments)}
 	e := &Executor{
 		kind: k, files: d.Guard, secrets: d.Secrets,
+		timeout:    executor.Timeout(d.Tool),
 		tryTimeout: time.Duration(d.Tool.HTTP.TryTimeout),
 		repeatable: d.Tool.Idempotent || d.Tool.Risk == "read_only",
 		shaped:     d.Tool.Output != nil && d.Tool.Output.As != "",

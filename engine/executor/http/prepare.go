@@ -40,6 +40,8 @@ func (e *Executor) Prepare(ctx context.Context, in executor.Input) (call.Effect,
 			return call.Effect{}, err
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
 	approved := e.approved(in.Previous, r)
 	if err := e.locate(ctx, p, approved, in.Offline, &effect); err != nil {
 		return call.Effect{}, err

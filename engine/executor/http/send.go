@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/writ-dev/writ/engine/network"
 	"github.com/writ-dev/writ/engine/template"
@@ -144,15 +145,21 @@ func (e *Executor) secret() template.Lookup {
 // send makes one connection, to an address that was vetted, for one request.
 // A connection is not kept: the next call may reach elsewhere, or not at all.
 func (e *Executor) send(ctx context.Context, h hop, limit int64) (got answer, err error) {
-	host, port := hostPort(h.address)
+	conn, err := e.kind.options.Guard.Dial(ctx, h.vetted)
+	if err != nil {
+		return got, err
+	}
+	got.sent = true
+	// Closing also ends what the transport may still do after a cancellation.
+	defer func() { _ = conn.Close() }()
+	var taken atomic.Bool
 	transport := &http.Transport{
-		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
-			if address != joinHost(host, port) {
+		DialContext: func(_ context.Context, _, address string) (net.Conn, error) {
+			host, port := hostPort(h.address)
+			if address != joinHost(host, port) || taken.Swap(true) {
 				return nil, &network.RefusedError{Host: host, Why: "it is not the host that was checked"}
 			}
-			conn, err := e.kind.options.Guard.Dial(ctx, h.vetted)
-			got.sent = err == nil
-			return conn, err
+			return conn, nil
 		},
 		TLSClientConfig:        &tls.Config{RootCAs: e.kind.options.Roots, MinVersion: tls.VersionTLS12},
 		DisableKeepAlives:      true,

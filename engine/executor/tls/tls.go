@@ -65,6 +65,7 @@ type Executor struct {
 	allow      network.Allow
 	words      []any
 	narrow     bool
+	timeout    time.Duration
 }
 
 type plan struct{ vetted network.Vetted }
@@ -86,7 +87,7 @@ func (k *Kind) Compile(d executor.Declaration) (executor.Executor, diag.List) {
 	if port == "" {
 		port = "443"
 	}
-	e := &Executor{options: k.options, host: parse(doc.Host, "host"), port: parse(port, "port")}
+	e := &Executor{options: k.options, timeout: executor.Timeout(d.Tool), host: parse(doc.Host, "host"), port: parse(port, "port")}
 	var err error
 	if e.allow, err = network.ParseAllow(doc.Allow); err != nil {
 		problems.Errorf(d.Tool.Source.At("tls", "allow"), "tls-allow", "%v", err)
@@ -160,6 +161,8 @@ func (e *Executor) Prepare(ctx context.Context, in executor.Input) (call.Effect,
 			return effect, nil
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
 	vetted, err := e.options.Guard.Vet(ctx, name, port, e.allow)
 	if err != nil {
 		return call.Effect{}, err
