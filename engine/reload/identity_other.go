@@ -1,0 +1,8 @@
+//go:build !unix
+
+package reload
+
+import "io/fs"
+
+// identity is not told by a look at a folder on this system.
+func identity(fs.FileInfo) string { return "" }
