@@ -2,7 +2,6 @@ package argument
 
 import (
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -155,53 +154,6 @@ func (c *checker) number(n *node, v any) {
 	if n.multipleOf != nil && !multiple(v, n.multipleOf) {
 		c.problem("must be a multiple of %s, not %s", value.JSON(n.multipleOf), value.JSON(v))
 	}
-}
-
-func isNumber(v any) bool { return typeOf(v)&(isInteger|isFraction) != 0 }
-
-// compare orders two canonical numbers. A float64 is never integral, so it is
-// below 2^53 in size, and an integer that loses digits on the way to float64
-// is not; the order is exact.
-func compare(a, b any) int {
-	if x, ok := a.(int64); ok {
-		if y, ok := b.(int64); ok {
-			switch {
-			case x < y:
-				return -1
-			case x > y:
-				return 1
-			}
-			return 0
-		}
-	}
-	x, y := float(a), float(b)
-	switch {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	}
-	return 0
-}
-
-func float(v any) float64 {
-	if n, ok := v.(int64); ok {
-		return float64(n)
-	}
-	f, _ := v.(float64)
-	return f
-}
-
-// multiple divides exactly: 0.3 is a multiple of 0.1.
-func multiple(v, of any) bool {
-	if x, ok := v.(int64); ok {
-		if y, ok := of.(int64); ok {
-			return x%y == 0
-		}
-	}
-	x, _ := new(big.Rat).SetString(string(value.JSON(v)))
-	y, _ := new(big.Rat).SetString(string(value.JSON(of)))
-	return x.Quo(x, y).IsInt()
 }
 
 func (c *checker) list(n *node, list []any) {

@@ -1,7 +1,6 @@
 package argument
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -24,11 +23,11 @@ func (c *compiler) short(args document.Arguments) *written {
 		if schema == nil {
 			continue
 		}
-		c.schema(schema, true)
 		if !slices.ContainsFunc([]string{"type", "enum", "const", "anyOf", "oneOf", "allOf"}, schema.has) {
 			c.problems.Errorf(c.at(schema), "untyped", "argument %s does not say its type", argument.Name).
 				Hinted("write type: %s", strings.Join(typeWords(), ", "))
 		}
+		c.schema(schema, true)
 		properties.set(argument.Name, schema)
 		c.name(argument.Name, schema)
 	}
@@ -68,10 +67,10 @@ func (c *compiler) verbatim(raw []byte, key string) *written {
 		c.problems.Errorf(c.at(schema, "$schema"), "dialect", "%s follows %s", key, dialect).
 			Hinted("write JSON Schema 2020-12, and leave $schema out")
 	}
-	c.schema(schema, false)
 	if schema.text("type") != "object" {
 		c.problems.Errorf(c.at(schema, "type"), "not-an-object", "%s must say type: object, alone", key)
 	}
+	c.schema(schema, false)
 	if c.problems.HasErrors() {
 		return nil
 	}
@@ -132,7 +131,10 @@ func (c *compiler) mentioned(w *written, known []string) {
 
 // name checks the name of an argument, which clients restrict.
 func (c *compiler) name(name string, w *written) {
-	if !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`).MatchString(name) {
+	odd := strings.IndexFunc(name, func(r rune) bool {
+		return r > 0x7f || !alphanumeric(byte(r)) && r != '_' && r != '.' && r != '-'
+	})
+	if name == "" || len(name) > 64 || odd >= 0 || name[0] >= '0' && name[0] <= '9' || name[0] == '.' || name[0] == '-' {
 		c.problems.Errorf(c.at(w), "argument-name", "%q is no name for an argument", name).
 			Hinted("use letters, digits, _ . and -, at most 64, and begin with a letter or _")
 	}

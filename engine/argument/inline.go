@@ -92,7 +92,7 @@ func lookup(v any, pointer string) any {
 		if pointer == "" {
 			break
 		}
-		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 		switch at := v.(type) {
 		case *written:
 			v = at.values[token]

@@ -141,7 +141,9 @@ func build(v any, words map[string]keyword) *node {
 		}
 	}
 	if pattern := w.text("pattern"); pattern != "" {
-		n.pattern, _ = regexp.Compile(pattern)
+		var err error
+		n.pattern, err = regexp.Compile(pattern)
+		n.never = err != nil
 	}
 	n.format = w.text("format")
 	n.checkFormat = formatCheck(n.format)

@@ -66,7 +66,7 @@ func (t trail) pointer() string {
 }
 
 func escapePointer(key string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }
 
 // show prints a sent value for a message, cut to a readable length.

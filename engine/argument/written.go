@@ -129,18 +129,20 @@ func appendJSON(dst []byte, v any) []byte {
 	return value.AppendJSON(dst, v)
 }
 
-// eachSchema replaces the schemas in the value of a keyword of this form.
+// eachSchema replaces the schemas in the value of a keyword of this form, and
+// leaves an absent value (nil) alone.
 func eachSchema(f form, v any, replace func(any) any) any {
-	switch f {
-	case formSchema:
+	switch {
+	case v == nil:
+	case f == formSchema:
 		return replace(v)
-	case formSchemas:
+	case f == formSchemas:
 		list := slices.Clone(v.([]any))
 		for i, item := range list {
 			list[i] = replace(item)
 		}
 		return list
-	case formProperties:
+	case f == formProperties:
 		object := v.(*written).clone()
 		for name, item := range object.values {
 			object.values[name] = replace(item)
