@@ -78,16 +78,22 @@ func (b *build) covered(s match.Selector) func(yield func(*Tool) bool) {
 	}
 }
 
+// fit binds a rule to a tool, or takes what was bound for the generation before.
 func (b *build) fit(r *rule.Rule, t *Tool) *rule.Bound {
-	bound, skipped, problems := r.Bind(t.RuleTarget())
-	b.problems = append(b.problems, problems...)
-	if skipped != "" {
+	pair := fitting{r, t.Tool}
+	known, ok := b.compiler.fitted[pair]
+	if !ok {
+		known.bound, known.skipped, known.problems = r.Bind(t.RuleTarget())
+	}
+	b.fitted[pair] = known
+	b.problems = append(b.problems, known.problems...)
+	if known.skipped != "" {
 		if b.catalog.Skipped[r.ID] == nil {
 			b.catalog.Skipped[r.ID] = map[string]string{}
 		}
-		b.catalog.Skipped[r.ID][t.Name] = skipped
+		b.catalog.Skipped[r.ID][t.Name] = known.skipped
 	}
-	return bound
+	return known.bound
 }
 
 // because gives one reason why a rule skipped a tool.

@@ -18,6 +18,7 @@ import (
 	"github.com/writ-dev/writ/engine/policy"
 	"github.com/writ-dev/writ/engine/risk"
 	"github.com/writ-dev/writ/engine/root"
+	"github.com/writ-dev/writ/engine/rule"
 	"github.com/writ-dev/writ/engine/tool"
 	"github.com/writ-dev/writ/engine/value"
 )
@@ -55,6 +56,20 @@ type Compiler struct {
 	tools    map[*document.Tool]compiled[*tool.Tool]
 	rules    map[*document.RiskRules]compiled[[]*risk.Rule]
 	policies map[*document.ApprovalPolicy]compiled[*policy.Policy]
+	fitted   map[fitting]fitted
+}
+
+// fitting is a rule and a tool that it may apply to.
+type fitting struct {
+	rule *rule.Rule
+	tool *tool.Tool
+}
+
+// fitted is what came of it.
+type fitted struct {
+	bound    *rule.Bound
+	skipped  string
+	problems diag.List
 }
 
 type compiled[T any] struct {
@@ -79,6 +94,8 @@ func (c *Compiler) Compile(set *document.Set, inputs Inputs) (*Catalog, diag.Lis
 			byName:  make(map[string]*Tool, len(set.Tools)),
 		},
 		problems: slices.Clone(c.secretNotes),
+		fitted:   make(map[fitting]fitted, len(c.fitted)),
+		programs: map[string]bool{},
 	}
 	b.tools()
 	b.switches()
@@ -92,6 +109,7 @@ func (c *Compiler) Compile(set *document.Set, inputs Inputs) (*Catalog, diag.Lis
 	if b.problems.HasErrors() {
 		return nil, b.problems.Sorted()
 	}
+	c.fitted = b.fitted
 	c.generation++
 	b.catalog.Generation, b.catalog.Published = c.generation, c.options.Now()
 	return b.catalog, b.problems.Sorted()
@@ -143,6 +161,8 @@ type build struct {
 	set      *document.Set
 	catalog  *Catalog
 	problems diag.List
+	fitted   map[fitting]fitted
+	programs map[string]bool // that were looked for, and whether they are there
 }
 
 func (b *build) tools() {
@@ -168,7 +188,7 @@ func (b *build) tools() {
 		}
 		entry := &Tool{Tool: t, Enabled: b.enabled(doc), Worst: t.Floor}
 		if t.Executor != nil {
-			entry.Unavailable = unavailable(t, c.inputs.Roots)
+			entry.Unavailable = b.unavailable(t)
 		}
 		b.catalog.byName[doc.Name] = entry
 		b.catalog.tools = append(b.catalog.tools, entry)
@@ -225,7 +245,8 @@ func (b *build) switches() {
 }
 
 // unavailable says why a tool cannot be called on this machine, or "".
-func unavailable(t *tool.Tool, roots *root.Set) string {
+func (b *build) unavailable(t *tool.Tool) string {
+	roots := b.compiler.inputs.Roots
 	for _, name := range t.Roots() {
 		if name == tool.Anywhere {
 			continue
@@ -242,7 +263,7 @@ func unavailable(t *tool.Tool, roots *root.Set) string {
 			return "needs " + strings.Join(requires.OS, " or ")
 		}
 		for _, name := range requires.Commands {
-			if _, err := exec.LookPath(name); err != nil {
+			if !b.installed(name) {
 				return fmt.Sprintf("needs the program %s", name)
 			}
 		}
@@ -256,6 +277,18 @@ func unavailable(t *tool.Tool, roots *root.Set) string {
 		return checker.Unavailable()
 	}
 	return ""
+}
+
+// installed reports whether a program is found in PATH, looking once for each
+// generation.
+func (b *build) installed(name string) bool {
+	found, ok := b.programs[name]
+	if !ok {
+		_, err := exec.LookPath(name)
+		found = err == nil
+		b.programs[name] = found
+	}
+	return found
 }
 
 func (b *build) rules() {

@@ -28,6 +28,7 @@ type Rule struct {
 	Selector    match.Selector
 	Expression  *condition.Expression
 
+	reads []condition.Read
 	bound map[string]binding
 }
 
@@ -56,6 +57,9 @@ func Parse(r Rule, expression string) (*Rule, diag.List) {
 	parsed, problems := condition.Parse(expression, r.When)
 	r.Expression = parsed
 	r.bound = map[string]binding{}
+	if parsed != nil {
+		r.reads = parsed.Reads()
+	}
 	return &r, problems
 }
 
@@ -100,7 +104,7 @@ func (r *Rule) Bind(t Target) (bound *Bound, skipped string, problems diag.List)
 // key is equal for environments in which the expression means the same.
 func (r *Rule) key(environment value.Type) string {
 	var key strings.Builder
-	for _, read := range r.Expression.Reads() {
+	for _, read := range r.reads {
 		found, optional, ok := environment.Lookup(read.Path)
 		fmt.Fprintf(&key, "%q%t%t%s\n", read.Path, ok, optional, found.Signature())
 	}
