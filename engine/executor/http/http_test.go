@@ -124,6 +124,7 @@ func TestRefusedArguments(t *testing.T) {
 		"step up inside":  {"a": "x/../../y", "b": "x"},
 		"encoded step up": {"a": "%2e%2e", "b": "x"},
 		"twice encoded":   {"a": "x%252f%252e%252e", "b": "x"},
+		"partly encoded":  {"a": "%2e%2e/%zz", "b": "x"},
 		"backslash":       {"a": `x\..\y`, "b": "x"},
 		"with parameter":  {"a": "..;x", "b": "x"},
 		"empty":           {"a": "", "b": "x"},

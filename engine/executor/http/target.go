@@ -140,14 +140,11 @@ func queryPart(_ template.Part, text string) (string, error) { return url.QueryE
 // as it stands, or after decoding it again, as some proxies do.
 func checkSegment(segment string) error {
 	for range 4 {
-		decoded, err := url.PathUnescape(segment)
-		if err != nil {
-			return nil //nolint:nilerr // what cannot be decoded is not decoded by a server either
-		}
+		decoded := decode(segment)
 		for piece := range strings.FieldsFuncSeq(decoded, func(r rune) bool { return r == '/' || r == '\\' }) {
 			piece, _, _ = strings.Cut(piece, ";")
 			if piece == "." || piece == ".." {
-				return errors.New("a value would lead to another path, it holds a step such as ..")
+				return errors.New("a value would lead to another path: it holds a step of one or two dots")
 			}
 		}
 		if decoded == segment {
@@ -156,6 +153,23 @@ func checkSegment(segment string) error {
 		segment = decoded
 	}
 	return errors.New("a value is percent-encoded too often")
+}
+
+// decode decodes what can be decoded and leaves the rest, as a lenient server
+// would.
+func decode(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '%' && i+2 < len(text) {
+			if n, err := strconv.ParseUint(text[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
 }
 
 func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
