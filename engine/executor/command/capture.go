@@ -1,7 +1,7 @@
 package command
 
 import (
-	"io"
+	"bytes"
 
 	"github.com/writ-dev/writ/engine/call"
 	"github.com/writ-dev/writ/engine/executor"
@@ -59,38 +59,34 @@ func (c *capture) result() call.Capture {
 	return call.Capture{Head: c.head, Tail: tail, Total: c.total}
 }
 
-// drain reads a stream to its end, redacts it and captures it. Lines, when
-// not nil, hears how many line ends there were so far.
-func drain(from io.Reader, to *capture, redactor executor.Stream, lines func(int64)) {
-	buffer := make([]byte, 16<<10)
-	var count int64
-	keep := func(piece []byte) {
-		to.write(piece)
-		if lines == nil {
-			return
-		}
-		before := count
-		for _, c := range piece {
-			if c == '\n' {
-				count++
-			}
-		}
-		if count != before {
-			lines(count)
-		}
+// sink takes one stream: it redacts, counts lines and captures, in this order.
+type sink struct {
+	to       *capture
+	redactor executor.Stream
+	lines    func(int64) // hears how many line ends there were so far; may be nil
+	count    int64
+}
+
+func (s *sink) write(piece []byte) {
+	if s.redactor != nil {
+		piece = s.redactor.Write(piece)
 	}
-	for {
-		n, err := from.Read(buffer)
-		if n > 0 && redactor != nil {
-			keep(redactor.Write(buffer[:n]))
-		} else if n > 0 {
-			keep(buffer[:n])
-		}
-		if err != nil {
-			break
-		}
+	s.keep(piece)
+}
+
+func (s *sink) end() {
+	if s.redactor != nil {
+		s.keep(s.redactor.Flush())
 	}
-	if redactor != nil {
-		keep(redactor.Flush())
+}
+
+func (s *sink) keep(piece []byte) {
+	s.to.write(piece)
+	if s.lines == nil {
+		return
+	}
+	if n := bytes.Count(piece, []byte{'\n'}); n > 0 {
+		s.count += int64(n)
+		s.lines(s.count)
 	}
 }

@@ -54,8 +54,7 @@ type Options struct {
 	Log *slog.Logger // nil discards
 }
 
-// New makes the kind. It lives as long as the process, and so does the thread
-// that starts programs once the first one has been started.
+// New makes the kind. It lives as long as the process.
 func New(options Options) executor.Kind {
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)

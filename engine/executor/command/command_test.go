@@ -33,6 +33,8 @@ func (v vault) Value(name string) (string, error) {
 
 func (v vault) Redact(text string) string { return text }
 
+func (v vault) Stream() executor.Stream { return masker{} }
+
 func (v vault) Digest(name string) (string, error) {
 	text, err := v.Value(name)
 	return fmt.Sprintf("digest-%d", len(text)), err

@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -44,37 +44,32 @@ func reasonOf(err error) string {
 
 // run starts a program and returns when it has ended and has been waited for.
 func (s *spawner) run(ctx context.Context, st start) (end, error) {
-	p := &process{start: st, drained: make(chan struct{}, 2)}
+	if err := s.ready(); err != nil {
+		return end{}, err
+	}
+	p := &process{start: st, exit: -1, stdin: -1, stdout: -1, stderr: -1}
 	defer p.close()
-	files, err := p.open(s)
+	files, err := p.open(s.null)
 	if err != nil {
 		return end{}, err
 	}
-	err = s.start(p, files)
-	p.closeTheirs()
+	buffer := s.buffers.Get().(*[]byte)
+	defer s.buffers.Put(buffer)
+	lingered, err := p.live(ctx, files, *buffer)
 	if err != nil {
 		return end{}, err
 	}
-	stop := context.AfterFunc(ctx, p.terminate)
-	go p.drain(p.stdout, st.body, st.lines)
-	go p.drain(p.stderr, st.errors, nil)
-	if p.stdin != nil {
-		go p.feed()
-	}
-	awaitExit(p.pid)
-	stop()
-	lingered := p.settle()
 	return p.reap(lingered)
 }
 
-// process is one running program. Our ends of its pipes are files, theirs are
-// descriptors that are closed once it has them.
+// process is one running program. It is attended from one thread, with one
+// poll for all that it does: for short programs the goroutines and wake-ups
+// that this saves cost as much as the program.
 type process struct {
 	start
-	pid                   int
-	stdin, stdout, stderr *os.File
-	theirs                []int
-	drained               chan struct{}
+	pid                         int
+	exit, stdin, stdout, stderr int   // our ends; -1 when closed
+	theirs                      []int // closed once the program has them
 
 	mu      sync.Mutex
 	reaped  bool // the number may belong to another process
@@ -83,66 +78,63 @@ type process struct {
 }
 
 // open makes the pipes and returns the descriptors 0, 1 and 2 of the program.
-func (p *process) open(s *spawner) ([]uintptr, error) {
-	stdin, err := s.null()
-	if err != nil {
-		return nil, err
-	}
+func (p *process) open(stdin int) ([]uintptr, error) {
+	var out, errors int
+	var err error
 	if p.input != "" {
-		r, w, err := pipe()
-		if err != nil {
+		if stdin, p.stdin, err = pipe(); err != nil {
 			return nil, err
 		}
-		p.theirs = append(p.theirs, r)
-		p.stdin, stdin = ours(w), r
+		p.theirs = append(p.theirs, stdin)
+		if err = unix.SetNonblock(p.stdin, true); err != nil {
+			return nil, err
+		}
 	}
-	outRead, out, err := pipe()
-	if err != nil {
+	if p.stdout, out, err = pipe(); err != nil {
 		return nil, err
 	}
 	p.theirs = append(p.theirs, out)
-	p.stdout = ours(outRead)
-	errRead, errWrite, err := pipe()
-	if err != nil {
+	if p.stderr, errors, err = pipe(); err != nil {
 		return nil, err
 	}
-	p.theirs = append(p.theirs, errWrite)
-	p.stderr = ours(errRead)
-	return []uintptr{uintptr(stdin), uintptr(out), uintptr(errWrite)}, nil
+	p.theirs = append(p.theirs, errors)
+	return []uintptr{uintptr(stdin), uintptr(out), uintptr(errors)}, nil
 }
 
-// ours turns a descriptor into a file that can be given up waiting for.
-func ours(fd int) *os.File {
-	// An error leaves the file blocking; it then cannot be given up, but works.
-	_ = unix.SetNonblock(fd, true)
-	return os.NewFile(uintptr(fd), "pipe")
+func shut(fd *int) {
+	if *fd >= 0 {
+		unix.Close(*fd)
+		*fd = -1
+	}
 }
 
 func (p *process) closeTheirs() {
-	for _, fd := range p.theirs {
-		unix.Close(fd)
+	for i := range p.theirs {
+		shut(&p.theirs[i])
 	}
-	p.theirs = nil
 }
 
 func (p *process) close() {
 	p.closeTheirs()
-	for _, f := range []*os.File{p.stdin, p.stdout, p.stderr} {
-		if f != nil {
-			f.Close()
-		}
+	for _, fd := range []*int{&p.exit, &p.stdin, &p.stdout, &p.stderr} {
+		shut(fd)
 	}
 }
 
-func (p *process) drain(from *os.File, to *capture, lines func(int64)) {
-	drain(from, to, p.stream(), lines)
-	p.drained <- struct{}{}
-}
-
-// feed writes standard input. A program that does not read it all is free to.
-func (p *process) feed() {
-	_, _ = p.stdin.WriteString(p.input)
-	p.stdin.Close()
+// live starts the program and returns when it has ended and its pipes are
+// read. The number of the program stays taken. All of it happens on one
+// thread: see fork.
+func (p *process) live(ctx context.Context, files []uintptr, buffer []byte) (lingered bool, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err = p.fork(files)
+	p.closeTheirs()
+	if err != nil {
+		return false, err
+	}
+	stop := context.AfterFunc(ctx, p.terminate)
+	defer stop()
+	return p.attend(buffer), nil
 }
 
 // terminate asks the group to end, and ends it after the grace.
@@ -167,37 +159,6 @@ func (p *process) terminate() {
 func (p *process) signal(s unix.Signal) {
 	_ = unix.Kill(-p.pid, s)
 	_ = unix.Kill(p.pid, s)
-}
-
-// settle is called when the program has ended but still holds its number. It
-// reads what is left in the pipes, for a short time should something else hold
-// them, and ends what is left of the group.
-func (p *process) settle() (lingered bool) {
-	var timer *time.Timer
-	for left := 2; left > 0; {
-		select {
-		case <-p.drained:
-			left--
-			continue
-		default:
-		}
-		if timer == nil {
-			timer = time.NewTimer(p.grace)
-			defer timer.Stop()
-		}
-		select {
-		case <-p.drained:
-			left--
-		case <-timer.C:
-			lingered = true
-			p.signal(unix.SIGKILL)
-			p.stdout.SetReadDeadline(time.Now().Add(p.grace / 10))
-			p.stderr.SetReadDeadline(time.Now().Add(p.grace / 10))
-			timer.Reset(time.Hour) // the deadlines end the waiting
-		}
-	}
-	_ = unix.Kill(-p.pid, unix.SIGKILL)
-	return lingered
 }
 
 // reap frees the number and says how the program ended.

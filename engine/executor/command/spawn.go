@@ -3,56 +3,44 @@
 package command
 
 import (
-	"runtime"
 	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// spawner starts programs from one thread that never ends. The reference
-// system ends a program when the thread that started it does, so that must not
-// be a thread that the runtime may retire; and when the whole server dies,
-// every program dies with it.
+// spawner holds what all programs share.
 type spawner struct {
-	once     sync.Once
-	requests chan request
-	nullOnce sync.Once
-	nullFD   int
-	nullErr  error
+	once    sync.Once
+	null    int // an open /dev/null, the standard input of programs without any
+	nullErr error
+	buffers sync.Pool // of *[]byte
 }
 
-type request struct {
-	process *process
-	files   []uintptr
-	answer  chan<- error
+const bufferBytes = 64 << 10 // what a pipe holds on the reference system
+
+func newSpawner() *spawner {
+	return &spawner{buffers: sync.Pool{New: func() any { b := make([]byte, bufferBytes); return &b }}}
 }
 
-func newSpawner() *spawner { return &spawner{requests: make(chan request)} }
-
-func (s *spawner) start(p *process, files []uintptr) error {
-	s.once.Do(func() { go s.serve() })
-	answer := make(chan error, 1)
-	s.requests <- request{p, files, answer}
-	return <-answer
-}
-
-func (s *spawner) serve() {
-	runtime.LockOSThread()
-	closeOnExec()
-	for r := range s.requests {
-		var err error
-		r.process.pid, err = syscall.ForkExec(r.process.path, r.process.argv, &syscall.ProcAttr{
-			Dir: r.process.cwd, Env: r.process.environ, Files: r.files, Sys: attributes(),
-		})
-		r.answer <- err
-	}
-}
-
-// null is an open /dev/null, which programs without input share.
-func (s *spawner) null() (int, error) {
-	s.nullOnce.Do(func() {
-		s.nullFD, s.nullErr = unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+func (s *spawner) ready() error {
+	s.once.Do(func() {
+		closeOnExec()
+		s.null, s.nullErr = unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	})
-	return s.nullFD, s.nullErr
+	return s.nullErr
+}
+
+// fork starts the program. The reference system ends a program when the
+// thread that started it ends, so the caller stays on its thread until the
+// program has ended: then only the death of the whole server is one.
+func (p *process) fork(files []uintptr) (err error) {
+	exit := -1
+	p.pid, err = syscall.ForkExec(p.path, p.argv, &syscall.ProcAttr{
+		Dir: p.cwd, Env: p.environ, Files: files, Sys: attributes(&exit),
+	})
+	if err == nil {
+		p.exit = watch(p.pid, exit)
+	}
+	return err
 }

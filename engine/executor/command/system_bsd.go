@@ -10,7 +10,7 @@ import (
 
 // attributes: these systems do not end a program with the server that
 // started it.
-func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+func attributes(*int) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 func closeOnExec() {}
 
@@ -26,22 +26,26 @@ func pipe() (r, w int, err error) {
 	return fds[0], fds[1], nil
 }
 
-// awaitExit returns when a program has ended, leaving its number taken, so
-// that its group can be signalled without hitting anybody else. Where the
-// system cannot say so, it returns at once and waiting is left to reap.
-func awaitExit(pid int) {
+// watch returns a descriptor that is readable once the program has ended. When
+// there is none, the program has ended already, or waiting is left to reap.
+func watch(pid, _ int) int {
 	queue, err := unix.Kqueue()
 	if err != nil {
-		return
+		return -1
 	}
-	defer unix.Close(queue)
 	unix.CloseOnExec(queue)
 	changes := make([]unix.Kevent_t, 1)
 	unix.SetKevent(&changes[0], pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
 	changes[0].Fflags = unix.NOTE_EXIT
-	for {
-		if _, err := unix.Kevent(queue, changes, make([]unix.Kevent_t, 1), nil); err != unix.EINTR {
-			return // an error means that the program has ended already
-		}
+	if _, err := unix.Kevent(queue, changes, nil, nil); err != nil {
+		unix.Close(queue)
+		return -1
 	}
+	return queue
 }
+
+// hasExited is asked only when watch found the program ended.
+func (p *process) hasExited() bool { return true }
+
+// awaitExit leaves waiting to reap.
+func awaitExit(int) {}

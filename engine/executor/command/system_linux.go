@@ -9,8 +9,19 @@ import (
 
 // attributes: a session of its own is a group of its own without a terminal
 // to ask questions on, and the death of the server ends the program.
-func attributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+func attributes(exit *int) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, PidFD: exit}
+}
+
+// watch returns a descriptor that is readable once the program has ended, or
+// -1 where the kernel is too old for one.
+func watch(_, exit int) int { return exit }
+
+// hasExited asks for the end of the program and leaves its number taken.
+func (p *process) hasExited() bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, p.pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+	return err == nil && info.Signo != 0 || err == unix.ECHILD
 }
 
 // closeOnExec keeps descriptors that the server itself was started with from
