@@ -247,10 +247,9 @@ func (u use) place() string {
 
 // path notes a path argument.
 func (c *compiler) path(w *written, u use) {
-	if w.text("format") != "path" {
-		return
-	}
 	switch {
+	case w.text("format") != "path" && !w.has("under") && !w.has("must"):
+		return
 	case u.branch != "":
 		c.problems.Errorf(c.at(w, "format"), "hidden-path", "a path in %s cannot be told from other text", u.branch).
 			Hinted("declare it plainly, as an argument, property or item")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/writ-dev/writ/engine/diag"
+	"github.com/writ-dev/writ/engine/value"
 )
 
 const maxInlined = 4096 // schemas that one tool may have once references are inlined
@@ -109,26 +110,51 @@ func lookup(v any, pointer string) any {
 	return v
 }
 
-// merge joins a schema with the one that it refers to: both hold. Where both
-// say the same word, what describes is taken from beside the reference, and
-// what binds is kept in an allOf.
+// merge joins a schema with the one that it refers to: both hold, and neither
+// changes what the other means. What describes is taken from beside the
+// reference. What binds goes to an allOf where the target has the same word,
+// or one that is read together with it.
 func (n *inliner) merge(beside, target *written) *written {
-	out := target.clone()
-	out.at = beside.at
-	var rest *written
-	for _, key := range beside.keys {
-		if out.has(key) && !slices.Contains([]string{"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}, key) {
-			if rest == nil {
-				rest = newWritten()
-				rest.at = beside.at
-			}
-			rest.set(key, beside.values[key])
-			continue
-		}
-		out.set(key, beside.values[key])
+	if unevaluated(beside) || unevaluated(target) {
+		out := beside.clone()
+		out.set("allOf", append(slices.Clone(out.list("allOf")), target))
+		return out
 	}
-	if rest != nil {
+	out, rest := target.clone(), newWritten()
+	out.at, rest.at = beside.at, beside.at
+	for _, key := range beside.keys {
+		switch {
+		case describes(key), !slices.ContainsFunc(target.keys, func(other string) bool { return together(key) == together(other) }):
+			out.set(key, beside.values[key])
+		case !value.Equal(plain(target.values[key]), plain(beside.values[key])) || together(key) != key:
+			rest.set(key, beside.values[key])
+		}
+	}
+	if len(rest.keys) > 0 {
 		out.set("allOf", append(slices.Clone(out.list("allOf")), rest))
 	}
 	return out
+}
+
+func describes(key string) bool {
+	return slices.Contains([]string{"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}, key)
+}
+
+func unevaluated(w *written) bool { return w.has("unevaluatedProperties") || w.has("unevaluatedItems") }
+
+// together names the group of words that are read together.
+func together(key string) string {
+	switch key {
+	case "properties", "patternProperties", "additionalProperties":
+		return "properties of an object"
+	case "items", "prefixItems":
+		return "items of a list"
+	case "contains", "minContains", "maxContains":
+		return "contents of a list"
+	case "if", "then", "else":
+		return "condition"
+	case "format", "under", "must":
+		return "format with its roots"
+	}
+	return key
 }

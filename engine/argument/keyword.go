@@ -74,11 +74,6 @@ func vocabulary() map[string]keyword {
 	return words
 }
 
-// writOnly reports the words that no client is shown.
-func writOnly(name string) bool {
-	return name == "under" || name == "must" || name == "allow_leading" || name == "optional"
-}
-
 // combinators are the words that no client must see at the top.
 func combinators() []string {
 	return []string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"}

@@ -38,6 +38,8 @@ func (l *linter) schema(w *written, short bool) {
 			l.problems.Errorf(l.key(w, key), "schema-keyword", "%s is not part of the short form", key).
 				Hinted("use inputSchema for a whole JSON Schema")
 			w.remove(key)
+		case (key == "$id" || key == "$schema") && len(w.at) > 1:
+			l.problems.Errorf(l.key(w, key), "schema-keyword", "%s may only stand at the top of a schema", key)
 		case !l.form(w, word):
 			w.remove(key)
 		default:

@@ -117,6 +117,11 @@ func TestInputSchemaMistakes(t *testing.T) {
 		{`{"type": "object", "default": {}}`, "/inputSchema/default", "never filled"},
 		{`{"type": "object", "properties": {"a": {"type": "string", "format": "path"}}}`, "/inputSchema/properties/a/format", "under"},
 		{`{"type": "object", "properties": {"a": {"default": 1, "anyOf": [{"type": "string"}]}}}`, "/inputSchema/properties/a/default", "would be rejected"},
+		{`{"type": "object", "properties": {"a": 5}}`, "/inputSchema/properties", "an object of schemas"},
+		{`{"type": "object", "properties": {"a": {}}, "dependentRequired": {"a": "b"}}`, "/inputSchema/dependentRequired", "lists of strings"},
+		{`{"type": "object", "properties": {"a": {"$id": "x"}}}`, "/inputSchema/properties/a/$id", "at the top"},
+		{`{"type": "object", "properties": {"a": {"$ref": "#/$defs/p", "under": ["r"]}}, "$defs": {"p": {"type": "string", "format": "path", "under": ["s"]}}}`, "/inputSchema/properties/a/under", "needs format: path"},
+		{`{"type": "object", "properties": {"a": {"$ref": "#/$defs/p", "format": "path", "under": ["r"]}}, "$defs": {"p": {"type": "string", "format": "path", "under": ["s"]}}}`, "/inputSchema/properties/a/format", "cannot be told"},
 	} {
 		_, problems := Compile(input(c.schema), nil)
 		found(t, c.schema, problems, c.at, c.message)
@@ -208,6 +213,9 @@ func TestOutput(t *testing.T) {
 	output, problems := CompileOutput(tool)
 	if output == nil {
 		t.Fatal(problems)
+	}
+	if output.Type().Kind != value.Object {
+		t.Errorf("type %v", output.Type())
 	}
 	for raw, want := range map[string]string{
 		`{"n": 1, "x": true, "N": 1}`: "",
