@@ -14,6 +14,7 @@ package audit
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/writ-dev/writ/engine/call"
@@ -122,6 +123,10 @@ func (r Record) Bounded() Record {
 		*text = cut(*text)
 	}
 	r.RulesFired = max(r.RulesFired, len(r.Rules))
+	if !slices.ContainsFunc(r.Rules, func(id string) bool { return len(id) > MaxText }) {
+		r.Rules = r.Rules[:min(len(r.Rules), MaxRules)]
+		return r
+	}
 	rules := make([]string, 0, min(len(r.Rules), MaxRules))
 	for _, id := range r.Rules[:min(len(r.Rules), MaxRules)] {
 		rules = append(rules, cut(id))

@@ -24,6 +24,7 @@ const (
 type checkpointer struct {
 	writer *writer
 	db     *sql.DB
+	maxLog int // see the constant
 	seen   int64
 	last   time.Time
 	now    func() time.Time
@@ -35,7 +36,7 @@ func newCheckpointer(w *writer, path string, now func() time.Time) (*checkpointe
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	return &checkpointer{writer: w, db: db, now: now, last: now()}, nil
+	return &checkpointer{writer: w, db: db, maxLog: maxLog, now: now, last: now()}, nil
 }
 
 func (c *checkpointer) run() {
@@ -65,7 +66,7 @@ func (c *checkpointer) run() {
 // held up for the few pages that came meanwhile, and begins the log anew.
 func (c *checkpointer) checkpoint() error {
 	log, err := c.passive()
-	if err != nil || log < maxLog {
+	if err != nil || log < c.maxLog {
 		return err
 	}
 	c.writer.commit.Lock()

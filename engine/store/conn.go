@@ -29,7 +29,7 @@ func connect(path string) (*conn, error) {
 	if _, err := sqlite.Fdatasync(true); err != nil && !errors.Is(err, sqlite.ErrFdatasyncUnavailable) {
 		return nil, err
 	}
-	raw, err := (&sqlite.Driver{}).Open(dsn(path, "mode=rw&_pragma=busy_timeout(1000)"+
+	raw, err := (&sqlite.Driver{}).Open(dsn(path, "mode=rw&_pragma=busy_timeout(500)"+
 		"&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=wal_autocheckpoint(0)"))
 	if err != nil {
 		return nil, err

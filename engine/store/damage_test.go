@@ -118,6 +118,7 @@ func TestTruncatedDatabaseIsReported(t *testing.T) {
 }
 
 func TestLockedDatabaseRefusesAndRecovers(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	dir := t.TempDir()
 	s := open(t, dir)

@@ -22,6 +22,7 @@ import (
 // mount namespace of its own. Where the system allows no such namespace, the
 // limit of the database in TestNoRoom stands in for it.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	cmd := command("full", t.TempDir())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},

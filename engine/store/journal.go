@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"sync/atomic"
 
 	"github.com/writ-dev/writ/engine/audit"
@@ -63,11 +61,7 @@ func (s *slot) Intent(ctx context.Context, record audit.Record) error {
 	}
 	s.intended = true
 	record.Phase = audit.Intent
-	e, err := newEntry(s, record)
-	if err != nil {
-		return err
-	}
-	return s.writer.durable(ctx, e)
+	return s.writer.durable(ctx, newEntry(s, record))
 }
 
 // Outcome completes the record and gives the room back.
@@ -76,10 +70,7 @@ func (s *slot) Outcome(ctx context.Context, record audit.Record) error {
 		return errors.New("an outcome was recorded for this call already")
 	}
 	record.Phase = audit.Outcome
-	e, err := newEntry(s, record)
-	if err != nil {
-		return err
-	}
+	e := newEntry(s, record)
 	s.over.Store(true)
 	defer s.writer.calls.Add(-1)
 	if s.intended || record.Risk > call.ReadOnly {
@@ -105,14 +96,10 @@ type entry struct {
 	done   chan error // of size 1; nil when nobody waits
 }
 
-func newEntry(s *slot, record audit.Record) (*entry, error) {
-	record = record.Bounded()
-	record.Sequence = 0
-	body, err := json.Marshal(record)
-	if err != nil {
-		return nil, fmt.Errorf("write record: %w", err)
-	}
-	return &entry{slot: s, record: record, body: string(body)}, nil
+func newEntry(s *slot, record audit.Record) *entry {
+	e := &entry{slot: s, record: record.Bounded()}
+	e.body = body(&e.record)
+	return e
 }
 
 // finish tells whoever waits. Only the first answer counts.

@@ -3,11 +3,11 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/writ-dev/writ/engine/audit"
 )
@@ -19,7 +19,7 @@ var ErrNoRecord = errors.New("no such record")
 // died.
 const interruptedCode = "interrupted"
 
-const columns = "SELECT sequence, phase, result, body FROM records"
+const columns = "SELECT sequence, phase, request_id, started, tool, principal, result, body FROM records"
 
 // Records returns the records that the filter asks for in ascending order,
 // among them every call that was answered before.
@@ -99,21 +99,24 @@ func (s *Store) settle() {
 
 func scan(row interface{ Scan(...any) error }) (audit.Record, error) {
 	var (
-		sequence            int64
-		phase, result, body string
-		record              audit.Record
+		r       audit.Record
+		started sql.NullInt64
+		rest    string
 	)
-	if err := row.Scan(&sequence, &phase, &result, &body); err != nil {
-		return record, fmt.Errorf("read audit record: %w", err)
+	err := row.Scan(&r.Sequence, &r.Phase, &r.RequestID, &started, &r.Tool, &r.Principal, &r.Result, &rest)
+	if err != nil {
+		return audit.Record{}, fmt.Errorf("read audit record: %w", err)
 	}
-	if err := json.Unmarshal([]byte(body), &record); err != nil {
-		return record, fmt.Errorf("audit record %d is damaged: %w", sequence, err)
+	if started.Valid {
+		r.Started = time.UnixMicro(started.Int64).UTC()
 	}
-	record.Sequence, record.Phase, record.Result = sequence, audit.Phase(phase), audit.Result(result)
-	if record.Phase == audit.Interrupted {
-		record.Code = interruptedCode
+	if err := decode(rest, &r); err != nil {
+		return audit.Record{}, fmt.Errorf("audit record %d is damaged: %w", r.Sequence, err)
 	}
-	return record, nil
+	if r.Phase == audit.Interrupted {
+		r.Code = interruptedCode
+	}
+	return r, nil
 }
 
 func conditions(f audit.Filter) (string, []any) {

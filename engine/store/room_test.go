@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 // TestNoRoom limits the database instead of the disk.
 func TestNoRoom(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s, err := Open(ctx, t.TempDir(), Options{Log: slog.New(slog.DiscardHandler), Now: time.Now})
 	if err != nil {
@@ -70,5 +72,49 @@ func limit(t *testing.T, s *Store, pages int) {
 	defer s.writer.commit.Unlock()
 	if _, err := s.writer.conn.integer(fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestLogBeginsAnew writes more than the log may hold, with a checkpoint now
+// and then, and expects the log to be written from its beginning again.
+func TestLogBeginsAnew(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s, err := Open(ctx, t.TempDir(), Options{Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(ctx)
+	c, err := newCheckpointer(s.writer, s.dir.join(databaseName), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.db.Close()
+	c.maxLog = 60
+	const rows = 500
+	for i := range rows {
+		slot, err := s.Reserve(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := slot.Outcome(ctx, audit.Record{RequestID: fmt.Sprint(i), Risk: call.Mutating}); err != nil {
+			t.Fatal(err)
+		}
+		if i%50 == 49 {
+			if err := c.checkpoint(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	info, err := os.Stat(s.dir.join(databaseName + "-wal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Every commit here writes a page of 4 KiB at least.
+	if all := int64(rows * 4096); info.Size() > all/2 {
+		t.Errorf("the log has %d bytes after %d commits: it never began anew", info.Size(), rows)
+	}
+	if n, err := s.Count(ctx); err != nil || n != rows {
+		t.Errorf("%d records, %v", n, err)
 	}
 }

@@ -11,8 +11,8 @@ const applicationID = 0x57726974
 // migrations lead from nothing to the current schema. Only ever append: the
 // version of a database is how many of them it has seen.
 //
-// The columns of records are what can be asked for; body is the whole record
-// as JSON. phase and result hold over what body says. There is no index but
+// The columns of records are what can be asked for; body has the other fields
+// of a record as JSON. There is no index but
 // that of the open intents, because every index is paid for by every call.
 func migrations() []string {
 	return []string{`
@@ -21,7 +21,7 @@ CREATE TABLE records (
   sequence   INTEGER PRIMARY KEY,
   phase      TEXT NOT NULL,
   request_id TEXT NOT NULL,
-  started    INTEGER NOT NULL, -- microseconds since 1970
+  started    INTEGER, -- microseconds since 1970
   tool       TEXT NOT NULL,
   principal  TEXT NOT NULL,
   result     TEXT NOT NULL,

@@ -19,8 +19,6 @@ const (
 	settle = 20 * time.Millisecond
 	// early is the number of queued records that ends settling.
 	early = 256
-	// retryAfter is how long a failed writer rests before it tries again.
-	retryAfter = 250 * time.Millisecond
 )
 
 // writer commits rows in groups. Whoever holds commit writes everything that
@@ -250,7 +248,7 @@ func (w *writer) rows(batch []*entry) error {
 		r := &e.record
 		w.args = append(w.args[:0],
 			driver.NamedValue{Ordinal: 1, Value: s.sequence}, driver.NamedValue{Ordinal: 2, Value: string(r.Phase)},
-			driver.NamedValue{Ordinal: 3, Value: r.RequestID}, driver.NamedValue{Ordinal: 4, Value: r.Started.UnixMicro()},
+			driver.NamedValue{Ordinal: 3, Value: r.RequestID}, driver.NamedValue{Ordinal: 4, Value: micros(r.Started)},
 			driver.NamedValue{Ordinal: 5, Value: r.Tool}, driver.NamedValue{Ordinal: 6, Value: r.Principal},
 			driver.NamedValue{Ordinal: 7, Value: string(r.Result)}, driver.NamedValue{Ordinal: 8, Value: e.body})
 		if err := statement.exec(w.args); err != nil {
@@ -258,6 +256,14 @@ func (w *writer) rows(batch []*entry) error {
 		}
 	}
 	return nil
+}
+
+// micros is how the database keeps a time; none is NULL.
+func micros(t time.Time) driver.Value {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMicro()
 }
 
 // settled gives back the room of every outcome of a committed batch.
@@ -269,36 +275,6 @@ func (w *writer) settled(batch []*entry) {
 			w.reserved.Add(-1)
 		}
 	}
-}
-
-// keep answers a batch that was not written. An intent is dropped, because its
-// call will not be executed. An outcome is kept: the call has happened.
-func (w *writer) keep(batch []*entry, reason error) {
-	for _, e := range batch {
-		e.finish(reason)
-		if e.record.Phase == audit.Outcome {
-			w.backlog = append(w.backlog, e)
-		}
-	}
-}
-
-// recover writes the backlog, and more than that, to see whether there is room
-// again. The caller holds commit.
-func (w *writer) recover() {
-	err := w.attempt(w.backlog, func() error {
-		return w.conn.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('probe', zeroblob(65536))")
-	})
-	if err != nil {
-		w.failure.Store(&FailedError{Cause: err})
-		return
-	}
-	if err := w.conn.exec("DELETE FROM meta WHERE name = 'probe'"); err != nil {
-		w.log.Warn("the trial row stays in the database until the next trial", "error", err)
-	}
-	w.settled(w.backlog)
-	w.log.Info("audit records are written again", "late", len(w.backlog))
-	w.backlog = nil
-	w.failure.Store(nil)
 }
 
 func signal(c chan struct{}) {
