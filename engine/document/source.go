@@ -82,7 +82,7 @@ func Pointer(path ...any) string {
 		case int:
 			b.WriteString(strconv.Itoa(step))
 		case string:
-			b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(step))
+			b.WriteString(strings.ReplaceAll(strings.ReplaceAll(step, "~", "~0"), "/", "~1"))
 		}
 	}
 	return b.String()

@@ -25,7 +25,7 @@ func Compile(doc *document.Tool, env Environment) (*Tool, diag.List) {
 		Timeout: time.Duration(doc.Timeout),
 	}}
 	if doc.Timeout == 0 {
-		b.tool.Timeout = DefaultTimeout
+		b.tool.Timeout = executor.DefaultTimeout
 	}
 	b.risk()
 	if !b.arguments() {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"strconv"
 	"strings"
 
 	"github.com/writ-dev/writ/engine/call"
 	"github.com/writ-dev/writ/engine/condition"
+	"github.com/writ-dev/writ/engine/document"
 	"github.com/writ-dev/writ/engine/executor"
 	"github.com/writ-dev/writ/engine/template"
 	"github.com/writ-dev/writ/engine/value"
@@ -154,7 +154,7 @@ func (t *Tool) resolve(arguments *Arguments, roots Resolver) error {
 // * selects every item, and replaces each by what visit returns.
 func eachText(v any, at string, steps []string, visit func(pointer, text string) (string, error)) error {
 	step := func(key string, child any, put func(any)) error {
-		pointer := path.Join("/", at, key)
+		pointer := at + "/" + key
 		if len(steps) > 1 {
 			return eachText(child, pointer, steps[1:], visit)
 		}
@@ -189,6 +189,4 @@ func eachText(v any, at string, steps []string, visit func(pointer, text string)
 	return nil
 }
 
-func pointerKey(key string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-}
+func pointerKey(key string) string { return document.Pointer(key)[1:] }

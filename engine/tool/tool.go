@@ -24,9 +24,6 @@ import (
 	"github.com/writ-dev/writ/engine/value"
 )
 
-// DefaultTimeout bounds the execution of a tool that names no timeout (contract P-97).
-const DefaultTimeout = 30 * time.Second
-
 // Tool is one compiled tool. It is immutable.
 type Tool struct {
 	Name, Title, Description, Group string
