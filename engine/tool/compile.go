@@ -3,7 +3,6 @@ package tool
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"time"
 
 	"github.com/writ-dev/writ/engine/argument"
 	"github.com/writ-dev/writ/engine/call"
@@ -22,11 +21,8 @@ func Compile(doc *document.Tool, env Environment) (*Tool, diag.List) {
 	b := builder{env: env, tool: &Tool{
 		Name: doc.Name, Title: doc.Title, Description: doc.Description, Group: doc.Group,
 		Labels: doc.Labels, Document: doc, Idempotent: doc.Idempotent,
-		Timeout: time.Duration(doc.Timeout),
+		Timeout: executor.Timeout(doc),
 	}}
-	if doc.Timeout == 0 {
-		b.tool.Timeout = executor.DefaultTimeout
-	}
 	b.risk()
 	if !b.arguments() {
 		return nil, b.problems
