@@ -38,28 +38,30 @@ func (g *Guard) takeBody(e Endpoint, w http.ResponseWriter, r *http.Request) boo
 			return false
 		}
 	}
-	if r.ContentLength > g.options.MaxBody {
-		w.Header().Set("Connection", "close")
-		g.refuse(w, "body", http.StatusRequestEntityTooLarge, "body is too large\n")
-		return false
-	}
 	control := http.NewResponseController(w)
 	// A writer that knows no deadlines is a test's; there is nothing to bound.
 	_ = control.SetReadDeadline(time.Now().Add(g.options.BodyTimeout))
-	data, err := readAll(http.MaxBytesReader(w, r.Body, g.options.MaxBody), r.ContentLength)
-	_ = control.SetReadDeadline(time.Time{})
+	var data []byte
+	err := error(&http.MaxBytesError{Limit: g.options.MaxBody})
+	if r.ContentLength <= g.options.MaxBody {
+		data, err = readAll(http.MaxBytesReader(w, r.Body, g.options.MaxBody), r.ContentLength)
+	}
+	if err == nil {
+		_ = control.SetReadDeadline(time.Time{})
+		r.Body = body{bytes.NewReader(data), data}
+		return true
+	}
+	// What is left of the body is not worth reading. The deadline stays, since
+	// the server reads on a little before it closes.
+	w.Header().Set("Connection", "close")
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		g.refuse(w, "body", http.StatusRequestEntityTooLarge, "body is too large\n")
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		w.Header().Set("Connection", "close")
 		g.refuse(w, "body", http.StatusRequestTimeout, "body did not arrive in time\n")
-	case err != nil:
-		g.refuse(w, "body", http.StatusBadRequest, "body could not be read\n")
 	default:
-		r.Body = body{bytes.NewReader(data), data}
-		return true
+		g.refuse(w, "body", http.StatusBadRequest, "body could not be read\n")
 	}
 	return false
 }

@@ -54,6 +54,12 @@ func (s *Server) call(ctx context.Context, request *mcp.CallToolRequest, tool st
 		return refusal(tool, call.Refused, codeStopping, "the server is stopping")
 	}
 	defer leave()
+	if p.gone != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(p.gone, cancel)()
+	}
 	watch, stop := s.watch(ctx, request)
 	defer stop()
 	return s.options.Caller.Call(ctx, call.Request{
@@ -66,18 +72,21 @@ func refusal(tool string, status call.Status, code, reason string) call.Result {
 	return call.Result{Tool: tool, Status: status, Code: code, Reason: reason}
 }
 
-// calls counts what runs, so that a stop can wait for it and then cancel it.
+// calls counts what runs and what is not answered yet, so that a stop can wait
+// for both and then cancel.
 type calls struct {
 	mu       sync.Mutex
-	running  int
+	changed  *sync.Cond
+	running  int // in the pipeline
+	open     int // messages whose answer is not written yet
 	stopping bool
-	idle     chan struct{} // closed when stopping and nothing runs
 	halt     context.Context
 	cancel   context.CancelFunc
 }
 
 func newCalls() *calls {
-	c := &calls{idle: make(chan struct{})}
+	c := &calls{}
+	c.changed = sync.NewCond(&c.mu)
 	c.halt, c.cancel = context.WithCancel(context.Background())
 	return c
 }
@@ -96,20 +105,31 @@ func (c *calls) enter(ctx context.Context) (_ context.Context, leave func(), ok 
 	return ctx, func() {
 		detach()
 		cancel()
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.running--
-		c.settle()
+		c.add(-1, 0)
 	}, true
+}
+
+// hold counts a message until it is answered. A session must not be closed
+// before: the SDK then drops the answer.
+func (c *calls) hold() (release func()) {
+	c.add(0, 1)
+	return func() { c.add(0, -1) }
+}
+
+func (c *calls) add(running, open int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running += running
+	c.open += open
+	if c.stopping {
+		c.changed.Broadcast()
+	}
 }
 
 func (c *calls) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.stopping {
-		c.stopping = true
-		c.settle()
-	}
+	c.stopping = true
 }
 
 // ending reports whether a stop has begun.
@@ -119,21 +139,26 @@ func (c *calls) ending() bool {
 	return c.stopping
 }
 
-func (c *calls) settle() {
-	if c.stopping && c.running == 0 {
-		close(c.idle)
-	}
-}
-
-// wait returns when nothing runs any more. After the context has ended it
-// cancels what runs; it still waits, because an effect must settle.
+// wait returns when everything is answered. After the context has ended it
+// cancels what runs; it still waits for that, because an effect must settle,
+// but no longer for clients that do not read.
 func (c *calls) wait(ctx context.Context) error {
-	select {
-	case <-c.idle:
-		return nil
-	case <-ctx.Done():
-		c.cancel()
-		<-c.idle
-		return fmt.Errorf("drain calls: %w", ctx.Err())
+	defer context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.changed.Broadcast()
+	})()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.running+c.open > 0 {
+		if ctx.Err() != nil {
+			c.cancel()
+			for c.running > 0 {
+				c.changed.Wait()
+			}
+			return fmt.Errorf("drain calls: %w", ctx.Err())
+		}
+		c.changed.Wait()
 	}
+	return nil
 }

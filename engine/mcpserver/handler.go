@@ -50,12 +50,14 @@ func NewHandler(o HandlerOptions) http.Handler {
 		all(router, MetricsPath, o.Guard.Authenticated(guard.Endpoint{Methods: []string{http.MethodGet}}, o.Metrics))
 	}
 	healthy := func() bool { return true }
-	router.GET(HealthPath, health(healthy))
 	ready := o.Ready
 	if ready == nil {
 		ready = healthy
 	}
-	router.GET(ReadyPath, health(func() bool { return ready() && !o.MCP.calls.ending() }))
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		router.Handle(method, HealthPath, health(healthy))
+		router.Handle(method, ReadyPath, health(func() bool { return ready() && !o.MCP.calls.ending() }))
+	}
 	for _, route := range o.Routes {
 		all(router, route.Path, route.Handler)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/writ-dev/writ/engine/call"
@@ -18,6 +19,9 @@ const principalExtra = "principal"
 
 // modern is the first revision without sessions.
 const modern = "2026-07-28"
+
+// listen is the one message that is not answered until the client leaves.
+const listen = "subscriptions/listen"
 
 // Endpoint is what the MCP path accepts, for guard.Authenticated.
 func Endpoint() guard.Endpoint {
@@ -76,24 +80,48 @@ func identify(next http.Handler) http.Handler {
 
 func (t *transports) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body := guard.Body(r)
+	var message envelope
 	if r.Method == http.MethodPost {
-		if f := checkMessage(body); f != nil {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusBadRequest)
-			_, _ = w.Write(f.response())
+		var f *fault
+		if message, f = checkMessage(body); f != nil {
+			refuse(w, f)
 			return
+		}
+		if message.method != listen {
+			defer t.server.calls.hold()()
 		}
 	}
 	session := r.Header.Get("Mcp-Session-Id")
 	switch {
 	case session == "" && r.Header.Get("Mcp-Protocol-Version") >= modern:
 		t.stateless(w, r, body)
-	case session == "" && r.Method == http.MethodPost && t.server.sessions.full(principalOf(r).Name):
-		w.Header().Set("Retry-After", "60")
-		http.Error(w, "too many sessions: close one, or try again later", http.StatusServiceUnavailable)
+	case session == "" && r.Method == http.MethodPost:
+		t.open(w, r, message)
 	default:
 		t.sessions.ServeHTTP(w, r)
 	}
+}
+
+// open lets only those messages make a session that belong before one.
+func (t *transports) open(w http.ResponseWriter, r *http.Request, message envelope) {
+	switch message.method {
+	case "initialize", "ping", "server/discover":
+	default:
+		refuse(w, &fault{message.id, jsonrpc.CodeInvalidRequest, "there is no session: send initialize first, and its Mcp-Session-Id with what follows"})
+		return
+	}
+	if t.server.sessions.full(principalOf(r).Name) {
+		w.Header().Set("Retry-After", "60")
+		http.Error(w, "too many sessions: close one, or try again later", http.StatusServiceUnavailable)
+		return
+	}
+	t.sessions.ServeHTTP(w, r)
+}
+
+func refuse(w http.ResponseWriter, f *fault) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = w.Write(f.response())
 }
 
 // stateless answers with one JSON value when nothing can come before it:

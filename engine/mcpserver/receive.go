@@ -26,7 +26,7 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		session, _ := request.GetSession().(*mcp.ServerSession)
 		s.sessions.touch(session)
 		switch method {
-		case "initialize", "subscriptions/listen":
+		case "initialize", listen:
 			p, ok := s.peer(ctx, request.GetExtra(), session)
 			if !ok || p.entry == call.EntryMCP && !s.sessions.add(session, p.principal.Name) {
 				return nil, &jsonrpc.Error{Code: codeBusy, Message: "too many sessions: close one, or try again later"}
@@ -71,6 +71,9 @@ type peer struct {
 	principal call.Principal
 	entry     call.Entry
 	session   string
+	// gone ends when the connection does; nil for requests that carry the
+	// end of their client themselves.
+	gone context.Context
 }
 
 type peerKey struct{}
@@ -81,7 +84,7 @@ type peerKey struct{}
 func (s *Server) peer(ctx context.Context, extra *mcp.RequestExtra, session *mcp.ServerSession) (peer, bool) {
 	if extra != nil && extra.TokenInfo != nil {
 		principal, ok := extra.TokenInfo.Extra[principalExtra].(call.Principal)
-		return peer{principal, call.EntryMCP, session.ID()}, ok
+		return peer{principal: principal, entry: call.EntryMCP, session: session.ID()}, ok
 	}
 	p, ok := ctx.Value(peerKey{}).(peer)
 	return p, ok

@@ -34,6 +34,7 @@ const (
 	DefaultMaxSessionsEach = 64
 	DefaultSessionTimeout  = 30 * time.Minute
 	DefaultProgressEvery   = 500 * time.Millisecond
+	DefaultEndGrace        = 5 * time.Second
 )
 
 // Caller carries out calls. It never panics and never returns an error: every
@@ -50,6 +51,8 @@ type Limits struct {
 	MaxSessionsEach int // the same, of one principal
 	SessionTimeout  time.Duration
 	ProgressEvery   time.Duration
+	// EndGrace is how long calls on standard input may go on after its end.
+	EndGrace time.Duration
 }
 
 // Options configure a Server. Caller and Source are needed.
@@ -128,7 +131,7 @@ func New(o Options) *Server {
 const pageSize = 10_000
 
 const instructions = `Every tool of this server is checked against written policy before it runs.
-Look at isError and at "success" in each result: a refused, failed or partial call says so and gives the reason; nothing is retried for you.
+Check isError in every result: a call that was refused, failed or only partly done says so and gives the reason first. That a call was answered does not mean that it succeeded, and nothing is retried for you.
 A call that policy refuses stays refused until the policy changes; do not rephrase it to get around a rule.
 Approvals are given locally by a person on the server's side. No tool, argument or answer of a client can approve a call.
 writ_tools lists what can be called now, writ_invoke calls a tool by name, writ_inspect describes the server.`
@@ -144,6 +147,9 @@ func (o Options) withDefaults() Options {
 	}
 	if l.ProgressEvery <= 0 {
 		l.ProgressEvery = DefaultProgressEvery
+	}
+	if l.EndGrace <= 0 {
+		l.EndGrace = DefaultEndGrace
 	}
 	if o.Name == "" {
 		o.Name = "writ"
@@ -176,18 +182,17 @@ func bounded(n, fallback, most int) int {
 	return min(n, most)
 }
 
-// Close refuses new calls, ends the sessions and waits for the calls that
-// run. When the context ends it cancels these and waits until they have
-// settled.
+// Close refuses new calls, waits until those that run are answered, and ends
+// the sessions with their streams. When the context ends first, it cancels
+// what runs and waits until that has settled.
 func (s *Server) Close(ctx context.Context) error {
 	s.follow()
 	s.calls.stop()
+	err := s.calls.wait(ctx)
 	var ending sync.WaitGroup
 	for session := range s.sdk.Sessions() {
-		// Close waits for the session's calls, so one must not hold up another.
 		ending.Go(func() { _ = session.Close() })
 	}
-	err := s.calls.wait(ctx)
 	ending.Wait()
 	return err
 }

@@ -37,47 +37,58 @@ func (f *fault) response() []byte {
 // only by case, where the protocol reads them. What is inside a call's
 // arguments is not its business: that is checked with the call and becomes a
 // result. It also checks the types of a call's parameters, because the SDK
-// answers those mistakes with the names of its own Go types.
-func checkMessage(data []byte) *fault {
+// answers those mistakes with the names of its own Go types. The envelope of a
+// batch has no method.
+func checkMessage(data []byte) (envelope, *fault) {
 	switch {
 	case !utf8.Valid(data):
-		return &fault{code: jsonrpc.CodeParseError, text: "the message is not valid UTF-8"}
+		return envelope{}, &fault{code: jsonrpc.CodeParseError, text: "the message is not valid UTF-8"}
 	case !json.Valid(data):
-		return &fault{code: jsonrpc.CodeParseError, text: "the message is not one JSON value"}
+		return envelope{}, &fault{code: jsonrpc.CodeParseError, text: "the message is not one JSON value"}
 	}
 	data = bytes.TrimLeft(data, " \t\r\n")
-	if data[0] == '[' {
-		for item := range elements(data) {
-			if f := checkOne(item); f != nil {
-				return f
-			}
-		}
-		return nil
+	if data[0] != '[' {
+		return checkOne(data)
 	}
-	return checkOne(data)
+	for item := range elements(data) {
+		if _, f := checkOne(item); f != nil {
+			return envelope{}, f
+		}
+	}
+	return envelope{}, nil
 }
 
-func checkOne(data []byte) *fault {
+// envelope is what is known of a message before the SDK reads it.
+type envelope struct {
+	id     []byte // as it was sent, or nil
+	method string
+	params []byte
+}
+
+func checkOne(data []byte) (envelope, *fault) {
 	if data[0] != '{' {
-		return &fault{code: jsonrpc.CodeInvalidRequest, text: "a message must be an object"}
+		return envelope{}, &fault{code: jsonrpc.CodeInvalidRequest, text: "a message must be an object"}
 	}
-	var id, params []byte
-	method := ""
+	if key, twice := repeated(data); twice {
+		return envelope{}, &fault{code: jsonrpc.CodeInvalidRequest, text: "key " + strconv.Quote(key) + " is given twice"}
+	}
+	var e envelope
 	for key, raw := range members(data) {
 		switch key {
 		case "id":
 			if raw[0] == '"' || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9' {
-				id = raw
+				e.id = raw
 			}
 		case "method":
-			_ = json.Unmarshal(raw, &method) // another type is for the SDK to refuse
+			_ = json.Unmarshal(raw, &e.method) // another type is for the SDK to refuse
 		case "params":
-			params = raw
+			e.params = raw
 		}
 	}
-	if key, twice := repeated(data); twice {
-		return &fault{id, jsonrpc.CodeInvalidRequest, "key " + strconv.Quote(key) + " is given twice"}
-	}
+	return e, checkParams(e.id, e.method, e.params)
+}
+
+func checkParams(id []byte, method string, params []byte) *fault {
 	if len(params) == 0 || params[0] != '{' {
 		return nil
 	}

@@ -126,3 +126,7 @@ func (t Tool) definition() *mcp.Tool {
 	}
 	return d
 }
+
+// Refresh applies the catalog in force now. Requests do so by themselves; it
+// is for who wants clients to be told without waiting for the subscription.
+func (s *Server) Refresh() { s.refresh() }
