@@ -1,3 +1,5 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd
+
 package command
 
 import (
@@ -335,4 +337,33 @@ func TestProgramIsBound(t *testing.T) {
 	if _, err := compileBlock(t, `{"argv":["`+path+`"],"cwd":"`+folder+`/none"}`).Prepare(context.Background(), executor.Input{}); err == nil {
 		t.Error("a folder that is not there was accepted")
 	}
+}
+
+// FuzzArgv checks that a value is one argument, exactly as it was given, and
+// that it begins none that a program could take for more.
+func FuzzArgv(f *testing.F) {
+	for _, seed := range []string{"a b", "-x", "@f", "ext::sh", "file:x", "\x00", "", "é", "x::y"} {
+		f.Add(seed, "b")
+	}
+	compiled := compileBlock(f, `{"argv":["p","${args.s}","a=${args.s}","${args.s}${args.obj.x}","${args.l}","${options}"],"options":{"m":{"flag":"--m"},"o":{"flag":"--o="}}}`)
+	f.Fuzz(func(t *testing.T, one, two string) {
+		arguments := map[string]any{"s": one, "o": two, "obj": map[string]any{"x": two}, "l": []any{two, one}, "m": map[string]any{two: one}}
+		effect, err := compiled.Prepare(context.Background(), executor.Input{Arguments: arguments, Offline: true})
+		if err != nil {
+			return
+		}
+		argv := effect.Bound["argv"].([]any)
+		want := []any{"p", one, "a=" + one, one + two, two, one, "--o=" + two, "--m", two + "=" + one}
+		if len(argv) != len(want) || !value.Equal(argv, want) {
+			t.Fatalf("%q and %q became %q", one, two, argv)
+		}
+		for _, i := range []int{1, 3, 4, 5, 8} {
+			if word := argv[i].(string); risky(word) != "" {
+				t.Fatalf("%q begins with %q", word, risky(word))
+			}
+		}
+		if strings.Contains(one+two, "\x00") {
+			t.Fatal("a NUL was accepted")
+		}
+	})
 }

@@ -1,3 +1,5 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd
+
 package command
 
 import (
@@ -8,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +23,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/writ-dev/writ/engine/call"
+	"github.com/writ-dev/writ/engine/document"
 	"github.com/writ-dev/writ/engine/executor"
+	"github.com/writ-dev/writ/engine/value"
 )
 
 // The programs of these tests are this test binary, told by its arguments
@@ -28,7 +33,7 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "be" {
 		be(os.Args[2], os.Args[3:])
-		return
+		syscall.Exit(0) // past the hooks of coverage, which print
 	}
 	os.Exit(m.Run())
 }
@@ -41,7 +46,7 @@ func be(what string, args []string) {
 		code, _ := strconv.Atoi(args[0])
 		fmt.Fprint(os.Stdout, args[1])
 		fmt.Fprint(os.Stderr, args[2])
-		os.Exit(code)
+		syscall.Exit(code)
 	case "env":
 		for _, entry := range os.Environ() {
 			fmt.Println(entry)
@@ -54,7 +59,7 @@ func be(what string, args []string) {
 	case "flood":
 		line := []byte("y\n")
 		block := bytes.Repeat(line, 32<<10)
-		for range 256 { // 16 MiB
+		for range 16 { // 1 MiB
 			os.Stdout.Write(block)
 			os.Stderr.Write(block)
 		}
@@ -76,11 +81,35 @@ func be(what string, args []string) {
 	case "sleep":
 		signal.Ignore(syscall.SIGTERM)
 		time.Sleep(time.Hour)
+	case "announce":
+		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
+		fmt.Println(os.Getpid(), os.Getppid())
+		time.Sleep(time.Hour)
+	case "server": // starts a program as a server does, and dies of KILL
+		tool := &document.Tool{Command: &document.Command{Argv: []string{os.Args[0], "be", "announce"}}}
+		compiled, mistakes := testKind().Compile(executor.Declaration{Tool: tool, Arguments: value.Struct(nil)})
+		effect, err := compiled.Prepare(context.Background(), executor.Input{})
+		if err != nil || len(mistakes) > 0 {
+			fmt.Println(err, mistakes)
+			return
+		}
+		compiled.Execute(context.Background(), effect, executor.Run{Redactor: func() executor.Stream { return tell{} }})
 	case "kill":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		time.Sleep(time.Hour)
 	}
 }
+
+// tell passes on what a program says, and then ends this process.
+type tell struct{}
+
+func (tell) Write(piece []byte) []byte {
+	os.Stdout.Write(piece)
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	return piece
+}
+
+func (tell) Flush() []byte { return nil }
 
 // block declares a tool that runs the test binary; more is further JSON.
 func block(t testing.TB, more string, words ...string) string {
@@ -185,7 +214,7 @@ func TestNoDescriptorIsInherited(t *testing.T) {
 	}
 }
 
-// masker replaces x by #, to tell whether output is redacted before it is cut.
+// masker makes every y longer, to tell whether output is redacted before it is cut.
 type masker struct{}
 
 func (masker) Write(piece []byte) []byte { return bytes.ReplaceAll(piece, []byte("y"), []byte("####")) }
@@ -196,7 +225,7 @@ func TestFlood(t *testing.T) {
 	got := execute(t, context.Background(), block(t, "", "flood"), nil, executor.Run{
 		MaxBytes: 1000, Line: func(n int64) { lines.Store(n) }, Redactor: func() executor.Stream { return masker{} },
 	})
-	const count = 256 * 32 << 10
+	const count = 16 * 32 << 10
 	for name, c := range map[string]call.Capture{"body": got.Body, "errors": got.Errors} {
 		if c.Total != count*5+7 || len(c.Head) != 500 || len(c.Tail) != 500 || !bytes.HasSuffix(c.Tail, []byte("####\nflushed")) || bytes.Contains(c.Head, []byte("y")) {
 			t.Errorf("%s: total %d, head %d, tail %d %q", name, c.Total, len(c.Head), len(c.Tail), c.Tail[max(0, len(c.Tail)-20):])
@@ -290,6 +319,17 @@ func TestOrphansAreEnded(t *testing.T) {
 	got := execute(t, context.Background(), block(t, "", "orphan"), nil, executor.Run{Grace: 30 * time.Millisecond})
 	if got.Status != call.Complete || !strings.Contains(got.Reason, "left running") {
 		t.Errorf("%+v", got)
+	}
+	gone(t, numbersIn(t, got)...)
+}
+
+func TestDeathOfTheServerEndsPrograms(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems cannot do this")
+	}
+	got := execute(t, context.Background(), block(t, "", "server"), nil, executor.Run{Grace: 30 * time.Millisecond})
+	if got.ExitCode != nil {
+		t.Fatalf("the server did not die: %+v", got)
 	}
 	gone(t, numbersIn(t, got)...)
 }

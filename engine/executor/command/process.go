@@ -55,7 +55,7 @@ func (s *spawner) run(ctx context.Context, st start) (end, error) {
 	}
 	buffer := s.buffers.Get().(*[]byte)
 	defer s.buffers.Put(buffer)
-	lingered, err := p.live(ctx, files, *buffer)
+	lingered, err := p.live(ctx, files, s.terminal, *buffer)
 	if err != nil {
 		return end{}, err
 	}
@@ -124,10 +124,10 @@ func (p *process) close() {
 // live starts the program and returns when it has ended and its pipes are
 // read. The number of the program stays taken. All of it happens on one
 // thread: see fork.
-func (p *process) live(ctx context.Context, files []uintptr, buffer []byte) (lingered bool, err error) {
+func (p *process) live(ctx context.Context, files []uintptr, terminal bool, buffer []byte) (lingered bool, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err = p.fork(files)
+	err = p.fork(files, terminal)
 	p.closeTheirs()
 	if err != nil {
 		return false, err

@@ -10,7 +10,7 @@ import (
 
 // attributes: these systems do not end a program with the server that
 // started it.
-func attributes(*int) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+func attributes(*int) *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
 
 func closeOnExec() {}
 

@@ -7,10 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes: a session of its own is a group of its own without a terminal
-// to ask questions on, and the death of the server ends the program.
+// attributes: the death of the server ends the program.
 func attributes(exit *int) *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, PidFD: exit}
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, PidFD: exit}
 }
 
 // watch returns a descriptor that is readable once the program has ended, or
