@@ -30,6 +30,9 @@ type Inputs struct {
 	Claims        map[string]value.Field
 	ToolGroups    map[string]bool
 	ToolOverrides map[string]bool
+	// Secrets changes whenever a secret may have another value although its
+	// document is the same; what it holds means nothing.
+	Secrets string
 }
 
 // Options are fixed for the life of a Compiler.
@@ -118,7 +121,7 @@ func (c *Compiler) Compile(set *document.Set, inputs Inputs) (*Catalog, diag.Lis
 // refresh drops from the caches what does not belong to the set, and all tools
 // when something changed that any of them may depend on.
 func (c *Compiler) refresh(set *document.Set, inputs Inputs) {
-	if !slices.Equal(c.secretDocs, set.Secrets) || c.secrets == nil {
+	if !slices.Equal(c.secretDocs, set.Secrets) || c.inputs.Secrets != inputs.Secrets || c.secrets == nil {
 		c.secrets, c.secretNotes = c.options.Secrets(set.Secrets)
 		c.tools = nil
 	}
