@@ -8,15 +8,14 @@ import (
 )
 
 const (
-	// checkpointEvery is how often the checkpointer looks.
-	checkpointEvery = 250 * time.Millisecond
-	// checkpointRows is how many rows make it act at once; fewer are left for
-	// checkpointIdle.
-	checkpointRows = 4096
+	// checkpointRows is how many rows call for a checkpoint at once; fewer are
+	// left for checkpointIdle.
+	checkpointRows = 2048
 	checkpointIdle = 5 * time.Second
 	// maxLog is how long the write-ahead log may become, in pages of 4 KiB,
-	// before the writer is held up for the rest of it.
-	maxLog = 16 << 10
+	// before the writer is held up for the rest of it. Short is fast: a sync
+	// of a file that does not grow leaves the journal of the file system alone.
+	maxLog = 1 << 10
 )
 
 // checkpointer moves the write-ahead log into the database on a connection of
@@ -26,35 +25,33 @@ type checkpointer struct {
 	db     *sql.DB
 	maxLog int // see the constant
 	seen   int64
-	last   time.Time
-	now    func() time.Time
 }
 
-func newCheckpointer(w *writer, path string, now func() time.Time) (*checkpointer, error) {
+func newCheckpointer(w *writer, path string) (*checkpointer, error) {
 	db, err := sql.Open("sqlite", dsn(path, "mode=rw&_pragma=busy_timeout(1000)&_pragma=synchronous(full)&_pragma=wal_autocheckpoint(0)"))
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	return &checkpointer{writer: w, db: db, maxLog: maxLog, now: now, last: now()}, nil
+	return &checkpointer{writer: w, db: db, maxLog: maxLog}, nil
 }
 
 func (c *checkpointer) run() {
-	ticker := time.NewTicker(checkpointEvery)
+	ticker := time.NewTicker(checkpointIdle)
 	defer ticker.Stop()
 	defer c.db.Close()
 	for {
 		select {
 		case <-c.writer.stop:
 			return
+		case <-c.writer.behind:
 		case <-ticker.C:
 		}
-		rows := c.writer.rowsWritten.Load() - c.seen
-		if rows < checkpointRows && (rows == 0 || c.now().Sub(c.last) < checkpointIdle) {
+		rows := c.writer.rowsWritten.Load()
+		if rows == c.seen {
 			continue
 		}
-		c.seen += rows
-		c.last = c.now()
+		c.seen = rows
 		if err := c.checkpoint(); err != nil {
 			c.writer.log.Warn("the write-ahead log of the state could not be shortened", "error", err)
 		}

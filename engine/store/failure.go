@@ -27,7 +27,11 @@ func (w *writer) recover() {
 		return w.conn.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('probe', zeroblob(65536))")
 	})
 	if err != nil {
-		w.failure.Store(&FailedError{Cause: err})
+		since := w.now()
+		if failure := w.failure.Load(); failure != nil {
+			since = failure.Since
+		}
+		w.failure.Store(&FailedError{Cause: err, Since: since})
 		return
 	}
 	if err := w.conn.exec("DELETE FROM meta WHERE name = 'probe'"); err != nil {

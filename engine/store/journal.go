@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"github.com/writ-dev/writ/engine/audit"
 	"github.com/writ-dev/writ/engine/call"
@@ -17,7 +18,10 @@ var (
 
 // FailedError says that the last write failed. Every reservation is refused
 // until the store finds that writing works again.
-type FailedError struct{ Cause error }
+type FailedError struct {
+	Cause error
+	Since time.Time // of the first write that failed
+}
 
 func (e *FailedError) Error() string {
 	return "the audit journal cannot be written: " + e.Cause.Error()

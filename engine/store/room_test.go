@@ -85,7 +85,7 @@ func TestLogBeginsAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close(ctx)
-	c, err := newCheckpointer(s.writer, s.dir.join(databaseName), time.Now)
+	c, err := newCheckpointer(s.writer, s.dir.join(databaseName))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,12 +26,13 @@ const (
 // no other call is under way, which saves two hand-overs.
 type writer struct {
 	log      *slog.Logger
+	now      func() time.Time
 	capacity int64
 	reserved atomic.Int64 // slots whose rows are not all durable
 	calls    atomic.Int64 // slots whose call is under way
 	failure  atomic.Pointer[FailedError]
 	closed   atomic.Bool
-	// rowsWritten tells the checkpointer how far it is behind.
+	// rowsWritten counts for the checkpointer.
 	rowsWritten atomic.Int64
 
 	mu      sync.Mutex
@@ -47,14 +48,15 @@ type writer struct {
 
 	urgent chan struct{} // somebody waits
 	soon   chan struct{} // something was queued
+	behind chan struct{} // many rows wait for a checkpoint
 	stop   chan struct{}
 	ended  sync.WaitGroup
 }
 
 func newWriter(c *conn, path string, options Options) (*writer, error) {
 	w := &writer{
-		log: options.Log, capacity: int64(options.Queue), conn: c,
-		urgent: make(chan struct{}, 1), soon: make(chan struct{}, 1), stop: make(chan struct{}),
+		log: options.Log, now: options.Now, capacity: int64(options.Queue), conn: c,
+		urgent: make(chan struct{}, 1), soon: make(chan struct{}, 1), behind: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	var err error
 	if w.insert, err = c.statement("INSERT INTO records (sequence, phase, request_id, started, tool, principal, result, body) VALUES (?,?,?,?,?,?,?,?)"); err != nil {
@@ -68,7 +70,7 @@ func newWriter(c *conn, path string, options Options) (*writer, error) {
 		return nil, err
 	}
 	w.next = last + 1
-	checkpoints, err := newCheckpointer(w, path, options.Now)
+	checkpoints, err := newCheckpointer(w, path)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +207,7 @@ func (w *writer) write() {
 		return
 	}
 	if err := w.attempt(batch, nil); err != nil {
-		failure := &FailedError{Cause: err}
+		failure := &FailedError{Cause: err, Since: w.now()}
 		w.failure.Store(failure)
 		w.keep(batch, failure)
 		w.log.Error("audit records cannot be written; calls are refused until it works again", "error", err)
@@ -268,7 +270,10 @@ func micros(t time.Time) driver.Value {
 
 // settled gives back the room of every outcome of a committed batch.
 func (w *writer) settled(batch []*entry) {
-	w.rowsWritten.Add(int64(len(batch)))
+	rows := w.rowsWritten.Add(int64(len(batch)))
+	if rows/checkpointRows != (rows-int64(len(batch)))/checkpointRows {
+		signal(w.behind)
+	}
 	for _, e := range batch {
 		e.finish(nil)
 		if e.record.Phase == audit.Outcome {
