@@ -17,10 +17,29 @@ func (s *Server) native(name string) mcp.ToolHandler {
 	return func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		result := s.call(ctx, request, name, request.Params.Arguments)
 		if result.Code == codeUnknownTool {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", name)}
+			return nil, unknownTool(name)
 		}
 		return present(result), nil
 	}
+}
+
+func unknownTool(name string) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", cut(name, maxName))}
+}
+
+// maxName is in bytes (S-58).
+const maxName = 128
+
+// unlisted reports a call of a tool that clients are not shown. It goes to the
+// pipeline too: there it leaves a record, and a tool that is only unavailable
+// says why. In the meta way declared names are no names of MCP tools at all.
+func (s *Server) unlisted(request mcp.Request) (*mcp.CallToolRequest, bool) {
+	asked, ok := request.(*mcp.CallToolRequest)
+	if !ok || asked.Params == nil || s.options.Expose == ExposeMeta || Reserved(asked.Params.Name) {
+		return nil, false
+	}
+	_, listed := s.view.Load().native[asked.Params.Name]
+	return asked, !listed
 }
 
 // The codes of results that this room makes itself, as in call.Result.
@@ -59,6 +78,9 @@ func (s *Server) call(ctx context.Context, request *mcp.CallToolRequest, tool st
 		ctx, cancel = context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(p.gone, cancel)()
+	}
+	if string(arguments) == "null" {
+		arguments = nil
 	}
 	watch, stop := s.watch(ctx, request)
 	defer stop()

@@ -1,9 +1,7 @@
 package mcpserver_test
 
 import (
-	"bufio"
 	"context"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -274,14 +272,6 @@ func testGracefulStop(t *testing.T, era string) {
 func TestStopCancelsAfterGrace(t *testing.T) {
 	b := newBench(t, nil)
 	entered, _, cancelled := waits(b)
-	go func() {
-		conn, err := net.Dial("tcp", b.host)
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		_, _ = io.Copy(io.Discard, bufio.NewReader(conn))
-	}()
 	session := b.connect(t, nil)
 	go func() { _, _ = session.CallTool(t.Context(), callParams("echo", `{}`)) }()
 	<-entered

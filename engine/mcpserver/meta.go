@@ -108,11 +108,11 @@ func (s *Server) invoke(ctx context.Context, request *mcp.CallToolRequest) (call
 	if err != nil {
 		return call.Result{}, err
 	}
-	if name == "" || len(name) > 128 {
+	if name == "" || len(name) > maxName {
 		return call.Result{}, fmt.Errorf("argument \"tool\" must name a tool, in at most 128 bytes")
 	}
 	arguments := fields["arguments"]
-	if len(arguments) > 0 && arguments[0] != '{' {
+	if len(arguments) > 0 && arguments[0] != '{' && string(arguments) != "null" {
 		return call.Result{}, fmt.Errorf("argument \"arguments\" must be an object")
 	}
 	if Reserved(name) {

@@ -86,6 +86,9 @@ func transcriptBench(t *testing.T) *bench {
 		}
 	}
 	b.pipe.tools["boom"] = func(context.Context, call.Request) call.Result { panic("secret of the house") }
+	b.pipe.tools["absent"] = func(_ context.Context, r call.Request) call.Result {
+		return call.Result{Tool: r.Tool, Status: call.Refused, Code: "unavailable", Reason: "the tool is not available: needs the program nowhere", RequestID: r.ID}
+	}
 	absent := plainTool("absent")
 	absent.Unavailable = "needs the program nowhere"
 	b.shelf.publish(plainTool("absent-minded"), absent, plainTool("boom"), plainTool("echo"), plainTool("fail"),

@@ -9,11 +9,13 @@ package metric
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/writ-dev/writ/engine/audit"
+	"github.com/writ-dev/writ/engine/call"
 )
 
 // Metrics are the counters of one process.
@@ -22,11 +24,10 @@ type Metrics struct {
 	calls      *prometheus.CounterVec
 	decisions  *prometheus.CounterVec
 	refusals   *prometheus.CounterVec
-	stages     *prometheus.HistogramVec
+	stages     [4]prometheus.Observer // prepare, assess, approve, execute
 	reloads    *prometheus.CounterVec
 	generation prometheus.Gauge
 	invalid    prometheus.Gauge
-	running    prometheus.Gauge
 }
 
 // New makes the collectors in a registry of their own.
@@ -42,10 +43,6 @@ func New() *Metrics {
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "writ_refusals_total", Help: "Calls and requests that were refused, by where and why.",
 		}, []string{"where", "reason"}),
-		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "writ_stage_seconds", Help: "Duration of each stage of a call.",
-			Buckets: prometheus.ExponentialBuckets(25e-6, 4, 11), // 25 µs to 26 s
-		}, []string{"stage"}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "writ_reloads_total", Help: "Attempts to load the configuration, by result.",
 		}, []string{"result"}),
@@ -55,11 +52,15 @@ func New() *Metrics {
 		invalid: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "writ_configuration_invalid", Help: "1 while the files on disk do not load and the last good generation stays in force.",
 		}),
-		running: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "writ_calls_running", Help: "Calls that are admitted and not answered yet.",
-		}),
 	}
-	m.registry.MustRegister(m.calls, m.decisions, m.refusals, m.stages, m.reloads, m.generation, m.invalid, m.running,
+	stages := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "writ_stage_seconds", Help: "Duration of each stage of a call.",
+		Buckets: prometheus.ExponentialBuckets(25e-6, 4, 11), // 25 µs to 26 s
+	}, []string{"stage"})
+	for i, name := range [...]string{"prepare", "assess", "approve", "execute"} {
+		m.stages[i] = stages.WithLabelValues(name)
+	}
+	m.registry.MustRegister(m.calls, m.decisions, m.refusals, stages, m.reloads, m.generation, m.invalid,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -69,37 +70,11 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
 
-// Begin counts a call as running until the function that it returns is called
-// with the status in which it ended.
-func (m *Metrics) Begin(entry string) (end func(status string)) {
-	if m == nil {
-		return func(string) {}
-	}
-	m.running.Inc()
-	return func(status string) {
-		m.running.Dec()
-		m.calls.WithLabelValues(entry, status).Inc()
-	}
-}
-
-// Decision counts a decision of the policy.
-func (m *Metrics) Decision(effect string) {
+// Turned counts a request that was turned away before it was a call. Reason is
+// a word of guard.Options.Refused.
+func (m *Metrics) Turned(reason string) {
 	if m != nil {
-		m.decisions.WithLabelValues(effect).Inc()
-	}
-}
-
-// Refusal counts a refusal. Where is http or call, reason a stable word.
-func (m *Metrics) Refusal(where, reason string) {
-	if m != nil {
-		m.refusals.WithLabelValues(where, reason).Inc()
-	}
-}
-
-// Stage records how long one stage of a call took.
-func (m *Metrics) Stage(stage string, took time.Duration) {
-	if m != nil {
-		m.stages.WithLabelValues(stage).Observe(took.Seconds())
+		m.refusals.WithLabelValues("http", reason).Inc()
 	}
 }
 
@@ -117,4 +92,24 @@ func (m *Metrics) Reload(generation uint64, ok bool) {
 	m.reloads.WithLabelValues("ok").Inc()
 	m.invalid.Set(0)
 	m.generation.Set(float64(generation))
+}
+
+// Observe counts an ended call from its record: what was decided, how it
+// ended, why it was refused, and how long each stage took.
+func (m *Metrics) Observe(r audit.Record) {
+	if m == nil {
+		return
+	}
+	m.calls.WithLabelValues(string(r.Entry), string(r.Status)).Inc()
+	if r.Decision != "" {
+		m.decisions.WithLabelValues(r.Decision).Inc()
+	}
+	if r.Status == call.Refused {
+		m.refusals.WithLabelValues("call", r.Code).Inc()
+	}
+	for i, microseconds := range [...]int64{r.Stages.Prepare, r.Stages.Assess, r.Stages.Approve, r.Stages.Execute} {
+		if microseconds > 0 { // else it was not reached
+			m.stages[i].Observe(float64(microseconds) / 1e6)
+		}
+	}
 }
