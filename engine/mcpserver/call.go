@@ -30,16 +30,25 @@ func unknownTool(name string) error {
 // maxName is in bytes (S-58).
 const maxName = 128
 
-// unlisted reports a call of a tool that clients are not shown. It goes to the
-// pipeline too: there it leaves a record, and a tool that is only unavailable
-// says why. In the meta way declared names are no names of MCP tools at all.
-func (s *Server) unlisted(request mcp.Request) (*mcp.CallToolRequest, bool) {
+type redirectKey struct{}
+
+// redirect takes a call of a tool that clients are not shown to the pipeline
+// all the same: there it leaves a record, and a tool that is only unavailable
+// says why. The SDK calls, and marks the results of, only tools that it lists,
+// so it is handed the name of one whose handler knows of this. In the meta way
+// declared names are no names of MCP tools at all.
+func (s *Server) redirect(ctx context.Context, request mcp.Request) (context.Context, mcp.Request) {
 	asked, ok := request.(*mcp.CallToolRequest)
 	if !ok || asked.Params == nil || s.options.Expose == ExposeMeta || Reserved(asked.Params.Name) {
-		return nil, false
+		return ctx, request
 	}
-	_, listed := s.view.Load().native[asked.Params.Name]
-	return asked, !listed
+	if _, listed := s.view.Load().native[asked.Params.Name]; listed {
+		return ctx, request
+	}
+	copied, params := *asked, *asked.Params
+	params.Name = inspectName
+	copied.Params = &params
+	return context.WithValue(ctx, redirectKey{}, asked.Params.Name), &copied
 }
 
 // The codes of results that this room makes itself, as in call.Result.

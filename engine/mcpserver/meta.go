@@ -49,6 +49,9 @@ func (s *Server) addMetaTools() {
 // own makes a handler whose mistakes are results, like those of any tool.
 func (s *Server) own(name string, handle func(context.Context, *mcp.CallToolRequest) (call.Result, error)) mcp.ToolHandler {
 	return func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if name, ok := ctx.Value(redirectKey{}).(string); ok {
+			return s.native(name)(ctx, request)
+		}
 		result, err := handle(ctx, request)
 		if err != nil {
 			result = refusal(name, call.Refused, codeInvalid, err.Error())

@@ -37,9 +37,7 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 			defer s.applying.RUnlock()
 		case "tools/call":
 			s.refresh()
-			if unlisted, ok := s.unlisted(request); ok {
-				return s.native(unlisted.Params.Name)(ctx, unlisted)
-			}
+			ctx, request = s.redirect(ctx, request)
 		case "logging/setLevel", "completion/complete", "resources/subscribe", "resources/unsubscribe":
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: method + " is not offered by this server"}
 		}
