@@ -12,7 +12,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"time"
 
 	"github.com/writ-dev/writ/engine/value"
 )
@@ -92,27 +91,16 @@ type Request struct {
 	Entry     Entry
 	Local     bool   // only the command line without --as
 	Session   string // of the entry point, or ""
-	// Progress, when not nil, is told how a running call fares. It must not block.
+	// Progress, when not nil, is told how a running call fares whenever there is
+	// something new. It must not block.
 	Progress func(Progress)
 }
 
 // Progress is how a running call fares.
 type Progress struct {
-	Elapsed time.Duration
-	Lines   int64 // complete lines of output so far; 0 unless output is lines
-	HasLine bool  // Lines is meaningful
+	Lines   int64 // complete lines of output so far
+	HasLine bool  // Lines is meaningful: the output of the tool is lines
 }
-
-// Digest is a SHA-256 sum.
-type Digest [sha256.Size]byte
-
-// DigestOf sums the canonical JSON of a canonical value.
-func DigestOf(v any) Digest { return sha256.Sum256(value.JSON(v)) }
-
-func (d Digest) String() string { return hex.EncodeToString(d[:]) }
-
-// MarshalText writes the digest in hexadecimal.
-func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // Effect is exactly what an executor will do, fixed before anybody decides.
 type Effect struct {

@@ -147,3 +147,7 @@ func firstLines(text string, n int) string {
 	}
 	return text[:end]
 }
+
+// Lines reports whether the output is lines, which can be counted while they
+// come.
+func (s *Shape) Lines() bool { return s.as == "lines" }

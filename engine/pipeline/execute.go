@@ -14,10 +14,6 @@ import (
 // Grace is how long a program gets between being asked to end and being ended.
 const Grace = 500 * time.Millisecond
 
-// tick is how often a caller who asked for progress is told (the protocol
-// room passes it on).
-const tick = 500 * time.Millisecond
-
 // execute spends an authorization and carries out what it allows.
 func (p *Pipeline) execute(ctx context.Context, f *flight, authorization approval.Authorization) call.Result {
 	if refused := p.confirm(ctx, f, authorization); refused != nil {
@@ -90,8 +86,8 @@ func (p *Pipeline) run(ctx context.Context, f *flight) call.Outcome {
 	ctx, cancel := context.WithTimeout(ctx, f.tool.Timeout)
 	defer cancel()
 	run := executor.Run{MaxBytes: f.tool.Output.CaptureBytes(), Grace: Grace, Redactor: f.live.Secrets.Stream}
-	if f.request.Progress != nil {
-		defer p.tell(ctx, f, &run)()
+	if tell := f.request.Progress; tell != nil && f.tool.Output.Lines() {
+		run.Line = func(lines int64) { tell(call.Progress{Lines: lines, HasLine: true}) }
 	}
 	outcome := f.tool.Executor.Execute(ctx, f.prepared.Effect, run)
 	if outcome.Status == "" {
@@ -101,42 +97,4 @@ func (p *Pipeline) run(ctx context.Context, f *flight) call.Outcome {
 		outcome.Status = call.TimedOut
 	}
 	return outcome
-}
-
-// tell reports progress until the returned function is called.
-func (p *Pipeline) tell(ctx context.Context, f *flight, run *executor.Run) (stop func()) {
-	lines := make(chan int64, 1)
-	if f.tool.Document.Output != nil && f.tool.Document.Output.As == "lines" {
-		run.Line = func(n int64) {
-			select {
-			case <-lines:
-			default:
-			}
-			select {
-			case lines <- n:
-			default:
-			}
-		}
-	}
-	done, ended := make(chan struct{}), make(chan struct{})
-	begin := p.Now()
-	go func() {
-		defer close(ended)
-		ticker := time.NewTicker(tick)
-		defer ticker.Stop()
-		progress := call.Progress{HasLine: run.Line != nil}
-		for {
-			select {
-			case <-done:
-				return
-			case <-ctx.Done():
-				return
-			case progress.Lines = <-lines:
-			case <-ticker.C:
-				progress.Elapsed = p.Now().Sub(begin)
-				f.request.Progress(progress)
-			}
-		}
-	}()
-	return func() { close(done); <-ended }
 }
