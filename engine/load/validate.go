@@ -1,0 +1,210 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/writ-dev/writ/engine/diag"
+)
+
+// validation checks one document and words its mistakes: one line for each,
+// the place in the file first, the place in the grammar as related.
+type validation struct {
+	grammar  *grammar
+	kind     string
+	root     *node
+	problems diag.List
+}
+
+func (g *grammar) validate(kind string, root *node) diag.List {
+	err := g.compiled[kind].Validate(root.value())
+	if err == nil {
+		return nil
+	}
+	v := &validation{grammar: g, kind: kind, root: root}
+	v.unknown(schemaNode(g.defs[kind]), root, nil)
+	var mistake *jsonschema.ValidationError
+	if errors.As(err, &mistake) {
+		v.fold(mistake)
+	}
+	if len(v.problems) == 0 && !hasBroken(root) {
+		v.problems.Errorf(root.at, "invalid", "the document is not what the grammar asks for: %v", err)
+	}
+	return v.problems
+}
+
+func hasBroken(n *node) bool { return n.form == formBroken || slices.ContainsFunc(n.items, hasBroken) }
+
+// fold walks to the mistakes below the validator's own structure.
+func (v *validation) fold(e *jsonschema.ValidationError) {
+	switch e.ErrorKind.(type) {
+	case *kind.AnyOf, *kind.Not:
+		v.mistake(e)
+		return
+	case *kind.AdditionalProperties:
+		return // unknown reports it
+	}
+	if len(e.Causes) > 0 {
+		for _, cause := range e.Causes {
+			v.fold(cause)
+		}
+		return
+	}
+	v.mistake(e)
+}
+
+// mistake words one mistake.
+func (v *validation) mistake(e *jsonschema.ValidationError) {
+	n, s := v.find(e.InstanceLocation)
+	if n == nil || n.form == formBroken {
+		return
+	}
+	if k, ok := e.ErrorKind.(*kind.Required); ok {
+		for _, missing := range k.Missing {
+			v.missing(n, e.InstanceLocation, missing)
+		}
+		return
+	}
+	subject, want := dotted(e.InstanceLocation), v.grammar.note(s, "x-want")
+	var d *diag.Diagnostic
+	switch k := e.ErrorKind.(type) {
+	case *kind.Enum:
+		d = v.enum(n, subject, k)
+	case *kind.Const:
+		d = v.problems.Errorf(n.at, "wrong-value", "%s is %s, want %s", subject, show(n), anyText(k.Want))
+	case *kind.MinItems, *kind.MinProperties:
+		d = v.problems.Errorf(n.at, "empty-list", "%s lists nothing", subject).Hinted("leave the key out, or write an item")
+	default:
+		if want == "" {
+			want = v.wanted(s)
+		}
+		d = v.wrong(n, subject, want)
+	}
+	v.related(d, s)
+}
+
+func (v *validation) related(d *diag.Diagnostic, s map[string]any) {
+	if file, line, ok := strings.Cut(v.grammar.note(s, "$comment"), ":"); ok {
+		at := diag.Position{File: file}
+		at.Line, _ = strconv.Atoi(line)
+		d.Also(at, "the grammar")
+	}
+}
+
+func (v *validation) find(path []string) (*node, map[string]any) {
+	n := v.root
+	for _, step := range path {
+		if n, _ = n.step(step); n == nil {
+			return nil, nil
+		}
+	}
+	return n, v.grammar.locate(v.kind, path)
+}
+
+func (v *validation) missing(n *node, path []string, name string) {
+	owner := "a document of kind " + v.kind
+	if len(path) > 0 {
+		owner = dotted(path)
+	}
+	d := v.problems.Errorf(n.at, "missing-key", "%s needs %s", owner, name)
+	property := v.grammar.locate(v.kind, append(slices.Clip(path), name))
+	d.Hinted("%s", v.meaning(property, name))
+	v.related(d, property)
+}
+
+func (v *validation) meaning(property map[string]any, name string) string {
+	if words := words(v.grammar.resolve(property)["enum"]); len(words) > 0 {
+		return fmt.Sprintf("write %s: %s", name, diag.OneOf(words))
+	}
+	if want := v.grammar.note(property, "x-want"); want != "" {
+		return fmt.Sprintf("write %s: %s", name, want)
+	}
+	return ""
+}
+
+func (v *validation) enum(n *node, subject string, k *kind.Enum) *diag.Diagnostic {
+	var allowed []string
+	for _, want := range k.Want {
+		allowed = append(allowed, anyText(want))
+	}
+	d := v.problems.Errorf(n.at, "unknown-word", "%s is %s, want %s", subject, show(n), diag.OneOf(allowed))
+	if n.form == formText {
+		d.Hinted("%s", diag.DidYouMean(n.text, allowed))
+	}
+	return d
+}
+
+func (v *validation) wrong(n *node, subject, want string) *diag.Diagnostic {
+	if n.form == formNull || n.form == formText && strings.TrimSpace(n.text) == "" {
+		return v.problems.Errorf(n.at, "empty", "%s is empty, want %s", subject, want)
+	}
+	d := v.problems.Errorf(n.at, "wrong-value", "%s is %s, want %s", subject, show(n), want)
+	return d.Hinted("%s", remedy(n, subject, want))
+}
+
+// wanted says in words what a schema asks for.
+func (v *validation) wanted(s map[string]any) string {
+	s = v.grammar.resolve(s)
+	low, high := s["minimum"], s["maximum"]
+	switch s["type"] {
+	case "string":
+		return "text"
+	case "boolean":
+		return "true or false"
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	case "integer", "number":
+		name := map[any]string{"integer": "a whole number", "number": "a number"}[s["type"]]
+		switch {
+		case low != nil && high != nil:
+			return fmt.Sprintf("%s from %v to %v", name, low, high)
+		case low != nil:
+			return fmt.Sprintf("%s of at least %v", name, low)
+		}
+		return name
+	}
+	return "something else"
+}
+
+// show names a value in a message.
+func show(n *node) string {
+	switch n.form {
+	case formText:
+		if runes := []rune(n.text); len(runes) > 60 {
+			return strconv.Quote(string(runes[:60])) + "…"
+		}
+		return strconv.Quote(n.text)
+	case formNumber, formBool:
+		return n.text
+	}
+	return n.form.String()
+}
+
+func anyText(v any) string { return fmt.Sprint(v) }
+
+// dotted writes a path as people do: rules[0].risk.
+func dotted(path []string) string {
+	var b strings.Builder
+	for _, step := range path {
+		if _, err := strconv.Atoi(step); err == nil && b.Len() > 0 {
+			b.WriteString("[" + step + "]")
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(step)
+	}
+	if b.Len() == 0 {
+		return "the document"
+	}
+	return b.String()
+}
