@@ -102,6 +102,17 @@ type Progress struct {
 	HasLine bool  // Lines is meaningful: the output of the tool is lines
 }
 
+// Digest is a SHA-256 sum.
+type Digest [sha256.Size]byte
+
+// DigestOf sums the canonical JSON of a canonical value.
+func DigestOf(v any) Digest { return sha256.Sum256(value.JSON(v)) }
+
+func (d Digest) String() string { return hex.EncodeToString(d[:]) }
+
+// MarshalText writes the digest in hexadecimal.
+func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
 // Effect is exactly what an executor will do, fixed before anybody decides.
 type Effect struct {
 	// Bound is a canonical value that holds everything an approval binds:
