@@ -38,21 +38,24 @@ func (g *Guard) takeBody(e Endpoint, w http.ResponseWriter, r *http.Request) boo
 			return false
 		}
 	}
+	// Nearly every body is there already, and a timer costs less than to set a
+	// deadline and take it back. A writer that knows no deadlines is a test's.
 	control := http.NewResponseController(w)
-	// A writer that knows no deadlines is a test's; there is nothing to bound.
-	_ = control.SetReadDeadline(time.Now().Add(g.options.BodyTimeout))
+	late := time.AfterFunc(g.options.BodyTimeout, func() { _ = control.SetReadDeadline(time.Now()) })
 	var data []byte
 	err := error(&http.MaxBytesError{Limit: g.options.MaxBody})
 	if r.ContentLength <= g.options.MaxBody {
 		data, err = readAll(http.MaxBytesReader(w, r.Body, g.options.MaxBody), r.ContentLength)
 	}
 	if err == nil {
-		_ = control.SetReadDeadline(time.Time{})
+		if !late.Stop() {
+			_ = control.SetReadDeadline(time.Time{})
+		}
 		r.Body = body{bytes.NewReader(data), data}
 		return true
 	}
-	// What is left of the body is not worth reading. The deadline stays, since
-	// the server reads on a little before it closes.
+	// What is left of the body is not worth reading. The timer stays, since the
+	// server reads on a little before it closes.
 	w.Header().Set("Connection", "close")
 	var large *http.MaxBytesError
 	switch {
@@ -80,22 +83,32 @@ func readAll(r io.Reader, length int64) ([]byte, error) {
 	return data, err
 }
 
-// boundedWriter gives every single write a deadline: a client that stops
-// reading cannot hold a call's goroutine for ever, and a stream may still
-// last as long as it likes.
+// boundedWriter gives every write a deadline: a client that stops reading
+// cannot hold a call's goroutine for ever, and a stream may still last as long
+// as it likes.
 type boundedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	timeout time.Duration
+	until   time.Time // the deadline that is set
 }
 
 func newBoundedWriter(w http.ResponseWriter, timeout time.Duration) *boundedWriter {
-	b := &boundedWriter{w, http.NewResponseController(w), timeout}
+	b := &boundedWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: timeout}
 	b.extend() // an earlier request of the connection left its own deadline
 	return b
 }
 
-func (b *boundedWriter) extend() { _ = b.control.SetWriteDeadline(time.Now().Add(b.timeout)) }
+// extend leaves a write at least half of the timeout; to set a deadline each
+// time would cost more than the write.
+func (b *boundedWriter) extend() {
+	now := time.Now()
+	if b.until.Sub(now) > b.timeout/2 {
+		return
+	}
+	b.until = now.Add(b.timeout)
+	_ = b.control.SetWriteDeadline(b.until)
+}
 
 func (b *boundedWriter) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 

@@ -2,12 +2,15 @@ package guard_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/writ-dev/writ/engine/call"
 	"github.com/writ-dev/writ/engine/guard"
@@ -201,4 +204,34 @@ func contextWithLocal(r *http.Request, local string) context.Context {
 		panic(err)
 	}
 	return context.WithValue(r.Context(), http.LocalAddrContextKey, net.Addr(addr))
+}
+
+// TestClientThatDoesNotRead: a write to it fails after the timeout instead of
+// holding the handler.
+func TestClientThatDoesNotRead(t *testing.T) {
+	g := guard.New(guard.Options{
+		Hosts: hosts(t, guard.HostOptions{Bound: address("127.0.0.1:1")}), Open: []string{"/"}, WriteTimeout: 50 * time.Millisecond,
+	})
+	failed := make(chan error, 1)
+	server := httptest.NewServer(g.Outermost(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		piece := make([]byte, 1<<20)
+		for {
+			if _, err := w.Write(piece); err != nil {
+				failed <- err
+				return
+			}
+		}
+	})))
+	defer server.Close()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-failed; !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
 }

@@ -111,14 +111,12 @@ type calls struct {
 	running  int // in the pipeline
 	open     int // messages whose answer is not written yet
 	stopping bool
-	halt     context.Context
-	cancel   context.CancelFunc
+	cancels  map[*context.CancelFunc]struct{}
 }
 
 func newCalls() *calls {
-	c := &calls{}
+	c := &calls{cancels: map[*context.CancelFunc]struct{}{}}
 	c.changed = sync.NewCond(&c.mu)
-	c.halt, c.cancel = context.WithCancel(context.Background())
 	return c
 }
 
@@ -132,10 +130,12 @@ func (c *calls) enter(ctx context.Context) (_ context.Context, leave func(), ok 
 	}
 	c.running++
 	ctx, cancel := context.WithCancel(ctx)
-	detach := context.AfterFunc(c.halt, cancel)
+	c.cancels[&cancel] = struct{}{}
 	return ctx, func() {
-		detach()
 		cancel()
+		c.mu.Lock()
+		delete(c.cancels, &cancel)
+		c.mu.Unlock()
 		c.add(-1, 0)
 	}, true
 }
@@ -183,7 +183,9 @@ func (c *calls) wait(ctx context.Context) error {
 	defer c.mu.Unlock()
 	for c.running+c.open > 0 {
 		if ctx.Err() != nil {
-			c.cancel()
+			for cancel := range c.cancels {
+				(*cancel)()
+			}
 			for c.running > 0 {
 				c.changed.Wait()
 			}

@@ -82,7 +82,7 @@ func answers(message []byte) bool {
 		return false // a batch, whose requests were not counted
 	}
 	for key := range members(message) {
-		switch key {
+		switch string(key) {
 		case "method":
 			return false
 		case "result", "error":

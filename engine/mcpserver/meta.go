@@ -72,8 +72,8 @@ func (s *Server) fields(arguments []byte, allowed ...string) (map[string]json.Ra
 		return nil, fmt.Errorf("arguments must be an object")
 	}
 	found := map[string]json.RawMessage{}
-	for key, raw := range members(arguments) {
-		known := false
+	for name, raw := range members(arguments) {
+		key, known := string(name), false
 		for _, name := range allowed {
 			known = known || name == key
 		}

@@ -74,13 +74,15 @@ func checkOne(data []byte) (envelope, *fault) {
 	}
 	var e envelope
 	for key, raw := range members(data) {
-		switch key {
+		switch string(key) {
 		case "id":
 			if raw[0] == '"' || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9' {
 				e.id = raw
 			}
 		case "method":
-			_ = json.Unmarshal(raw, &e.method) // another type is for the SDK to refuse
+			if raw[0] == '"' { // another type is for the SDK to refuse
+				e.method = string(unquote(raw))
+			}
 		case "params":
 			e.params = raw
 		}
@@ -96,13 +98,13 @@ func checkParams(id []byte, method string, params []byte) *fault {
 		return &fault{id, jsonrpc.CodeInvalidParams, "key " + strconv.Quote(key) + " is given twice in params"}
 	}
 	for key, raw := range members(params) {
-		if key == "_meta" && raw[0] == '{' {
+		if string(key) == "_meta" && raw[0] == '{' {
 			if key, twice := repeated(raw); twice {
 				return &fault{id, jsonrpc.CodeInvalidParams, "key " + strconv.Quote(key) + " is given twice in params._meta"}
 			}
 		}
-		if want := wanted(method, key, raw); want != "" {
-			return &fault{id, jsonrpc.CodeInvalidParams, "params." + key + " must be " + want}
+		if want := wanted(method, string(key), raw); want != "" {
+			return &fault{id, jsonrpc.CodeInvalidParams, "params." + string(key) + " must be " + want}
 		}
 	}
 	return nil
@@ -129,36 +131,39 @@ func wanted(method, key string, raw []byte) string {
 // repeated finds a key that is given twice, or that differs from another only
 // by case.
 func repeated(object []byte) (string, bool) {
-	var few [16]string
+	var few [16][]byte
 	seen := few[:0]
-	many := map[string]bool{}
+	var many map[string]bool
 	for key := range members(object) {
-		folded := strings.ToLower(key)
 		if len(seen) < len(few) {
 			for _, other := range seen {
-				if other == folded {
-					return key, true
+				if bytes.EqualFold(other, key) {
+					return string(key), true
 				}
 			}
-			seen = append(seen, folded)
+			seen = append(seen, key)
 			continue
 		}
-		if len(many) == 0 {
+		if many == nil {
+			many = map[string]bool{}
 			for _, other := range seen {
-				many[other] = true
+				many[folded(other)] = true
 			}
 		}
-		if many[folded] {
-			return key, true
+		if many[folded(key)] {
+			return string(key), true
 		}
-		many[folded] = true
+		many[folded(key)] = true
 	}
 	return "", false
 }
 
+// folded is equal for keys that bytes.EqualFold takes as equal.
+func folded(key []byte) string { return strings.ToLower(strings.ToUpper(string(key))) }
+
 // members walks the fields of a valid JSON object.
-func members(object []byte) iter.Seq2[string, []byte] {
-	return func(yield func(string, []byte) bool) {
+func members(object []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) {
 		at := space(object, 1)
 		for object[at] != '}' {
 			end := skip(object, at)
@@ -191,13 +196,14 @@ func elements(array []byte) iter.Seq[[]byte] {
 	}
 }
 
-func unquote(raw []byte) string {
+// unquote returns the text of a JSON string, without a copy when it can.
+func unquote(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\\') < 0 {
-		return string(raw[1 : len(raw)-1])
+		return raw[1 : len(raw)-1]
 	}
 	var text string
 	_ = json.Unmarshal(raw, &text) // raw is a valid JSON string
-	return text
+	return []byte(text)
 }
 
 func space(data []byte, at int) int {
@@ -224,7 +230,7 @@ func skip(data []byte, at int) int {
 			depth--
 		case ',', ':', ' ', '\t', '\n', '\r':
 		default:
-			for at+1 < len(data) && !bytes.ContainsRune([]byte(",:]} \t\r\n"), rune(data[at+1])) {
+			for at+1 < len(data) && strings.IndexByte(",:]} \t\r\n", data[at+1]) < 0 {
 				at++
 			}
 		}

@@ -10,7 +10,7 @@ import (
 func TestMembers(t *testing.T) {
 	got := ""
 	for key, raw := range members([]byte("{ \"a\" : [1,{\"x\":\"}\"}] ,\n\"b\\u0062\":-1.5e3,\"c\":\"\\\\\\\"\" , \"d\":null,\"e\":{},\"\":true }")) {
-		got += key + "=" + string(raw) + ";"
+		got += string(key) + "=" + string(raw) + ";"
 	}
 	if want := `a=[1,{"x":"}"}];bb=-1.5e3;c="\\\"";d=null;e={};=true;`; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
@@ -69,8 +69,8 @@ func FuzzCheckMessage(f *testing.F) {
 		count := 0
 		for key, raw := range members(data) {
 			count++
-			if !bytes.Equal(fields[key], raw) {
-				t.Errorf("field %q is %s, want %s", key, raw, fields[key])
+			if !bytes.Equal(fields[string(key)], raw) {
+				t.Errorf("field %q is %s, want %s", key, raw, fields[string(key)])
 			}
 		}
 		if count != len(fields) {
