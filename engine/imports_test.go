@@ -81,11 +81,11 @@ func restricted(imported string) (string, bool) {
 	}
 	for prefix, name := range map[string]string{
 		"cuelang.org/":                     "CUE",
-		"github.com/expr-lang/":            "expr",
+		"github.com/expr-lang/":            "Expr",
 		"github.com/modelcontextprotocol/": "MCP",
 		"modernc.org/":                     "SQLite",
 		"github.com/santhosh-tekuri/":      "JSONSchema",
-		"github.com/knadh/":                "koanf",
+		"github.com/knadh/":                "Koanf",
 	} {
 		if strings.HasPrefix(imported, prefix) {
 			return name, true
