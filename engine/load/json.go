@@ -19,6 +19,7 @@ type jsonReader struct {
 	starts   []int // offsets at which lines begin
 	decoder  *json.Decoder
 	size     size
+	halved   bool // the last text was refused
 	problems *diag.List
 }
 
@@ -76,6 +77,7 @@ func (r *jsonReader) token() (json.Token, diag.Position, error) {
 		raw := r.text[start:r.decoder.InputOffset()]
 		if strings.ContainsRune(text, utf8.RuneError) && !bytes.ContainsRune(raw, utf8.RuneError) && !bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`)) {
 			r.problems.Errorf(at, "not-text", "half a character: a surrogate stands alone")
+			r.halved = true
 		}
 	}
 	return token, at, err
@@ -116,6 +118,9 @@ func (r *jsonReader) value(token json.Token, at diag.Position, depth int) *node 
 		}
 	case string:
 		out.form, out.text = formText, token
+		if r.halved {
+			out.form, r.halved = formBroken, false
+		}
 	case json.Delim:
 		if token == '[' {
 			r.list(out, depth)

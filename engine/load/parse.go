@@ -75,7 +75,11 @@ func (g *grammar) document(t tree) (any, diag.List) {
 	}
 	doc, err := decode(kind, t.root.appendJSON(nil), t.root.source(t.maker))
 	if err != nil {
-		problems.Errorf(place(err, t.root), "wrong-value", "%s", strings.TrimPrefix(err.Error(), "json: "))
+		v := &validation{grammar: g, kind: kind, root: t.root}
+		v.fractions(schemaNode(g.defs[kind]), t.root, nil)
+		if problems = append(problems, v.problems...); len(v.problems) == 0 {
+			problems.Errorf(t.root.at, "wrong-value", "the document does not fit its type: %v", err)
+		}
 		return nil, problems
 	}
 	check(doc, &problems)
@@ -155,20 +159,4 @@ func decode(kind string, text []byte, source *document.Source) (any, error) {
 		return d, err
 	}
 	return nil, errors.New("no type for kind " + kind)
-}
-
-// place finds the value that a type refused although the grammar took it, such
-// as 5.0 where a whole number is asked for.
-func place(err error, root *node) diag.Position {
-	var mistake *json.UnmarshalTypeError
-	at := root.at
-	if errors.As(err, &mistake) {
-		n := root
-		for step := range strings.SplitSeq(mistake.Field, ".") {
-			if below, _ := n.step(step); below != nil {
-				n, at = below, below.at
-			}
-		}
-	}
-	return at
 }

@@ -28,7 +28,7 @@ func (v *validation) unknown(s map[string]any, n *node, path []string) {
 				}
 				continue
 			}
-			v.key(s, k, here)
+			v.key(s, k, here, n.items[i])
 		}
 	}
 }
@@ -47,7 +47,7 @@ func (v *validation) accepts(s map[string]any, name string) bool {
 }
 
 // key reports one key.
-func (v *validation) key(s map[string]any, k key, path []string) {
+func (v *validation) key(s map[string]any, k key, path []string, value *node) {
 	known, later, _ := v.grammar.keys(s)
 	if slices.Contains(later, k.name) {
 		v.problems.Errorf(k.at, "reserved", "`%s` is not yet available", k.name)
@@ -66,6 +66,8 @@ func (v *validation) key(s map[string]any, k key, path []string) {
 	}
 	d := v.problems.Errorf(k.at, "unknown-key", "unknown key %q%s", k.name, where)
 	switch {
+	case value.form == formNull && strings.Contains(k.name, " "):
+		d.Hinted("quote the text before it, which holds a comma")
 	case k.name == "required" && slices.Contains(known, "optional"):
 		d.Message = "required is not used here: every argument is required"
 		d.Hinted("write optional: true, or a default, on those that are not")

@@ -75,9 +75,9 @@ func (v *validation) mistake(e *jsonschema.ValidationError) {
 	var d *diag.Diagnostic
 	switch k := e.ErrorKind.(type) {
 	case *kind.Enum:
-		d = v.enum(n, subject, k)
+		d = v.enum(n, subject, anyTexts(k.Want))
 	case *kind.Const:
-		d = v.problems.Errorf(n.at, "wrong-value", "%s is %s, want %s", subject, show(n), anyText(k.Want))
+		d = v.problems.Errorf(n.at, "wrong-value", "%s is %s, want %s", subject, show(n), fmt.Sprint(k.Want))
 	case *kind.MinItems, *kind.MinProperties:
 		d = v.problems.Errorf(n.at, "empty-list", "%s lists nothing", subject).Hinted("leave the key out, or write an item")
 	default:
@@ -128,10 +128,9 @@ func (v *validation) meaning(property map[string]any, name string) string {
 	return ""
 }
 
-func (v *validation) enum(n *node, subject string, k *kind.Enum) *diag.Diagnostic {
-	var allowed []string
-	for _, want := range k.Want {
-		allowed = append(allowed, anyText(want))
+func (v *validation) enum(n *node, subject string, allowed []string) *diag.Diagnostic {
+	if n.form == formNull {
+		return v.wrong(n, subject, diag.OneOf(allowed))
 	}
 	d := v.problems.Errorf(n.at, "unknown-word", "%s is %s, want %s", subject, show(n), diag.OneOf(allowed))
 	if n.form == formText {
@@ -144,8 +143,29 @@ func (v *validation) wrong(n *node, subject, want string) *diag.Diagnostic {
 	if n.form == formNull || n.form == formText && strings.TrimSpace(n.text) == "" {
 		return v.problems.Errorf(n.at, "empty", "%s is empty, want %s", subject, want)
 	}
+	if n.form == formText && strings.HasPrefix(want, "plain text") && strings.Contains(n.text, "${") {
+		return v.problems.Errorf(n.at, "plain-text", "%s holds ${, and this text is no template", subject).
+			Hinted("describe the value in words")
+	}
 	d := v.problems.Errorf(n.at, "wrong-value", "%s is %s, want %s", subject, show(n), want)
 	return d.Hinted("%s", remedy(n, subject, want))
+}
+
+// fractions finds 5.0 where a whole number is asked for: JSON Schema takes it
+// for one, the grammar and the types do not.
+func (v *validation) fractions(s map[string]any, n *node, path []string) {
+	if n.form == formNumber && v.grammar.resolve(s)["type"] == "integer" && strings.ContainsAny(n.text, ".eE") {
+		v.wrong(n, dotted(path), v.wanted(s))
+	}
+	for i, item := range n.items {
+		step := strconv.Itoa(i)
+		if n.form == formObject {
+			step = n.keys[i].name
+		}
+		if below := v.grammar.below(s, step); below != nil {
+			v.fractions(below, item, append(slices.Clip(path), step))
+		}
+	}
 }
 
 // wanted says in words what a schema asks for.
@@ -188,7 +208,13 @@ func show(n *node) string {
 	return n.form.String()
 }
 
-func anyText(v any) string { return fmt.Sprint(v) }
+func anyTexts(values []any) []string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = fmt.Sprint(v)
+	}
+	return texts
+}
 
 // dotted writes a path as people do: rules[0].risk.
 func dotted(path []string) string {
