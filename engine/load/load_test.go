@@ -180,10 +180,10 @@ output: {as: json, max_bytes: 2KiB, fields: {z: {}, a: {path: b.c}}}
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if at := tool.Source.At("args", "alfa", "default"); at.Line != 8 || at.Column != 48 {
+	if at := tool.Source.At("args", "alfa", "default"); at.Line != 8 || at.Column != 49 {
 		t.Errorf("default stands at %v", at)
 	}
-	if key := tool.Source.Key("output", "fields", "a"); key != (diag.Position{File: key.File, Line: 12, Column: 52}) {
+	if key := tool.Source.Key("output", "fields", "a"); key != (diag.Position{File: key.File, Line: 12, Column: 53}) {
 		t.Errorf("key stands at %v", key)
 	}
 }

@@ -75,11 +75,7 @@ func (g *grammar) document(t tree) (any, diag.List) {
 	}
 	doc, err := decode(kind, t.root.appendJSON(nil), t.root.source(t.maker))
 	if err != nil {
-		v := &validation{grammar: g, kind: kind, root: t.root}
-		v.fractions(schemaNode(g.defs[kind]), t.root, nil)
-		if problems = append(problems, v.problems...); len(v.problems) == 0 {
-			problems.Errorf(t.root.at, "wrong-value", "the document does not fit its type: %v", err)
-		}
+		problems.Errorf(t.root.at, "wrong-value", "the document does not fit its type: %v", err)
 		return nil, problems
 	}
 	check(doc, &problems)

@@ -24,10 +24,13 @@ type validation struct {
 
 func (g *grammar) validate(kind string, root *node) diag.List {
 	err := g.compiled[kind].Validate(root.value())
-	if err == nil {
-		return nil
-	}
 	v := &validation{grammar: g, kind: kind, root: root}
+	if pointed(root) {
+		v.fractions(schemaNode(g.defs[kind]), root, nil)
+	}
+	if err == nil {
+		return v.problems
+	}
 	v.unknown(schemaNode(g.defs[kind]), root, nil)
 	var mistake *jsonschema.ValidationError
 	if errors.As(err, &mistake) {
@@ -151,10 +154,15 @@ func (v *validation) wrong(n *node, subject, want string) *diag.Diagnostic {
 	return d.Hinted("%s", remedy(n, subject, want))
 }
 
+func pointed(n *node) bool {
+	return n.form == formNumber && strings.ContainsAny(n.text, ".eE") || slices.ContainsFunc(n.items, pointed)
+}
+
 // fractions finds 5.0 where a whole number is asked for: JSON Schema takes it
 // for one, the grammar and the types do not.
 func (v *validation) fractions(s map[string]any, n *node, path []string) {
-	if n.form == formNumber && v.grammar.resolve(s)["type"] == "integer" && strings.ContainsAny(n.text, ".eE") {
+	whole := v.grammar.resolve(s)["type"] == "integer" || v.grammar.resolve(s)["const"] != nil
+	if n.form == formNumber && whole && strings.ContainsAny(n.text, ".eE") {
 		v.wrong(n, dotted(path), v.wanted(s))
 	}
 	for i, item := range n.items {
@@ -172,6 +180,9 @@ func (v *validation) fractions(s map[string]any, n *node, path []string) {
 func (v *validation) wanted(s map[string]any) string {
 	s = v.grammar.resolve(s)
 	low, high := s["minimum"], s["maximum"]
+	if constant := s["const"]; constant != nil {
+		return fmt.Sprint(constant)
+	}
 	switch s["type"] {
 	case "string":
 		return "text"

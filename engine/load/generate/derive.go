@@ -175,11 +175,14 @@ func called(e *ast.CallExpr) (object, error) {
 func (g *grammar) list(e *ast.ListLit) (object, error) {
 	if len(e.Elts) == 1 {
 		if rest, ok := e.Elts[0].(*ast.Ellipsis); ok {
+			out := object{{"type", "array"}}
+			if rest.Type == nil {
+				return out, nil
+			}
 			item, err := g.expr(rest.Type)
 			if err != nil {
 				return nil, err
 			}
-			out := object{{"type", "array"}}
 			if len(item) > 0 {
 				out.set("items", item)
 			}
@@ -216,7 +219,11 @@ func (g *grammar) structure(e *ast.StructLit) (object, error) {
 			return nil, err
 		}
 		properties.set(name, value)
-		if field.Constraint == token.ILLEGAL {
+		switch field.Constraint {
+		case token.ILLEGAL:
+			// CUE fills a struct that is not written, so that it would not be missed.
+			return nil, fmt.Errorf("%s: say %s? or %s!", place(field), name, name)
+		case token.NOT:
 			required = append(required, name)
 		}
 	}

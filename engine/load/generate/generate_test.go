@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/fstest"
+
+	"cuelang.org/go/cue/format"
 )
 
 // TestGeneratedFilesAreUpToDate fails when the grammar was changed without
@@ -50,6 +52,26 @@ func TestUnknownFormsAreRefused(t *testing.T) {
 		}
 		if err == nil {
 			t.Errorf("%s: no error", text)
+		}
+	}
+}
+
+func TestGrammarIsFormatted(t *testing.T) {
+	names, err := filepath.Glob("../../../schema/*.cue")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no grammar: %v", err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		formatted, err := format.Source(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(text, formatted) {
+			t.Errorf("%s is not formatted as cue fmt does", name)
 		}
 	}
 }
