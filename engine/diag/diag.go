@@ -9,7 +9,6 @@ package diag
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -62,8 +61,17 @@ func (s Severity) String() string {
 	return "error"
 }
 
-// MarshalJSON writes the severity as a word.
-func (s Severity) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
+// MarshalText writes the severity as a word.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads the word. What is no warning is an error.
+func (s *Severity) UnmarshalText(text []byte) error {
+	*s = Error
+	if string(text) == Warning.String() {
+		*s = Warning
+	}
+	return nil
+}
 
 // Related is a second place that explains a diagnostic, such as the first of
 // two documents of one name or the line of the schema that was broken.
