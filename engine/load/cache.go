@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,13 +37,13 @@ func (c *Cache) Files() []File { return c.files }
 
 // entry is one file and what it held.
 type entry struct {
-	path, root string
-	stat       stat
-	sum        [sha256.Size]byte
-	read       time.Time // when stat was taken; zero means unknown
-	documents  []any     // *document.Tool and so on
-	problems   diag.List
-	fleeting   bool // could not be read, or not in time: not kept
+	source
+	stat      stat
+	sum       [sha256.Size]byte
+	read      time.Time // when stat was taken; zero means unknown
+	documents []any     // *document.Tool and so on
+	problems  diag.List
+	fleeting  bool // could not be read, or not in time: not kept
 }
 
 // stat is what tells that a file changed without reading it.
@@ -74,7 +75,7 @@ func (c *Cache) same(other *Cache) bool {
 		return false
 	}
 	for path, e := range c.entries {
-		if known := other.entries[path]; known == nil || known.sum != e.sum || known.root != e.root {
+		if known := other.entries[path]; known == nil || known.sum != e.sum || !slices.Equal(known.roots, e.roots) {
 			return false
 		}
 	}
@@ -113,7 +114,7 @@ func (l *Loader) entries(ctx context.Context, o Options, files []source) ([]*ent
 
 // entry reads one file, or takes it from the previous load.
 func (l *Loader) entry(ctx context.Context, o Options, file source, total *atomic.Int64) *entry {
-	e := &entry{path: file.path, root: file.root}
+	e := &entry{source: file}
 	at := diag.Position{File: file.path}
 	var known *entry
 	if o.Previous != nil {
@@ -122,16 +123,11 @@ func (l *Loader) entry(ctx context.Context, o Options, file source, total *atomi
 	if o.Now != nil {
 		e.read = o.Now()
 	}
-	info, err := os.Stat(file.path)
-	if err != nil {
-		e.fail(at, err)
-		return e
-	}
-	e.stat = statOf(info)
-	if known != nil && o.Now != nil && known.root == e.root && known.trusts(e.stat) {
+	e.stat = statOf(file.info)
+	if known != nil && o.Now != nil && slices.Equal(known.roots, e.roots) && known.trusts(e.stat) {
 		return known
 	}
-	if info.Size() > MaxFile || total.Add(info.Size()) > MaxTotal {
+	if file.info.Size() > MaxFile || total.Add(file.info.Size()) > MaxTotal {
 		e.problems.Errorf(at, "too-large", "a file holds at most %s, all together at most %s", document.Size(MaxFile), document.Size(MaxTotal))
 		e.fleeting = true
 		return e

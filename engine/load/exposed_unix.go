@@ -24,11 +24,11 @@ import (
 func (s *search) exposed() diag.List {
 	var problems diag.List
 	o := owners{us: os.Getuid(), private: map[[2]uint32]bool{}}
-	for _, path := range s.folders {
-		o.look(path, &problems)
+	for _, f := range s.folders {
+		o.look(f.path, f.info, &problems)
 	}
-	for _, file := range s.files {
-		o.look(file.path, &problems)
+	for _, f := range s.files {
+		o.look(f.path, f.info, &problems)
 	}
 	return problems
 }
@@ -38,11 +38,7 @@ type owners struct {
 	private map[[2]uint32]bool // by user and group
 }
 
-func (o *owners) look(path string, problems *diag.List) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return // reported where it was read
-	}
+func (o *owners) look(path string, info fs.FileInfo, problems *diag.List) {
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return

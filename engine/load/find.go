@@ -13,35 +13,59 @@ import (
 
 // search is what the configured paths lead to.
 type search struct {
-	files    []source
+	files    []source // by path
 	problems diag.List
-
-	seen    map[string]bool // real paths of files and folders
-	folders []string        // every folder that was listed
-	roots   []string        // configured folders
+	folders  []folder // all that were listed
+	roots    []string // configured folders
 }
 
-// source is one file. Path is how the user reaches it, root the configured
-// path that led to it.
-type source struct{ path, root string }
+// source is one file. Path is how the user reaches it first, roots are the
+// configured folders that lead to it.
+type source struct {
+	path, real string
+	info       fs.FileInfo // of the file itself, when it was found
+	roots      []string
+}
+
+type folder struct {
+	path string
+	info fs.FileInfo
+}
+
+// walk is one configured path. Seen keeps links from leading it in circles.
+type walk struct {
+	*search
+	root  string
+	seen  map[string]bool
+	files map[string]*source // by real path, of all walks
+}
 
 // find lists the files of all paths, each once, in the order of their paths.
 func find(paths []string) *search {
-	s := &search{seen: map[string]bool{}}
+	s := &search{}
+	files := map[string]*source{}
 	for _, path := range paths {
 		path = filepath.Clean(path)
+		if slices.Contains(s.roots, path) {
+			continue
+		}
+		w := &walk{search: s, root: path, seen: map[string]bool{}, files: files}
 		info, err := os.Stat(path)
 		switch {
 		case err != nil:
 			s.unreadable(path, err)
 		case info.IsDir():
 			s.roots = append(s.roots, path)
-			s.folder(path, path, 0)
+			w.folder(path, info, 0)
 		default:
-			s.file(path, path, info)
+			w.file(path, info)
 		}
 	}
+	for _, file := range files {
+		s.files = append(s.files, *file)
+	}
 	slices.SortFunc(s.files, func(a, b source) int { return strings.Compare(a.path, b.path) })
+	s.problems = s.problems.Sorted()
 	return s
 }
 
@@ -61,67 +85,91 @@ func (s *search) unreadable(path string, err error) {
 // folder lists a folder and all below it. Names that begin with a dot are left
 // out: ..data of a mounted ConfigMap among them, whose files are reached by
 // the links beside it.
-func (s *search) folder(path, root string, depth int) {
-	if !s.once(path) {
+func (w *walk) folder(path string, info fs.FileInfo, depth int) {
+	real, ok := w.once(path)
+	if !ok {
 		return
 	}
-	if depth > MaxDepth || len(s.files) > MaxFiles {
-		s.problems.Errorf(diag.Position{File: path}, "too-many", "more than %d files, or folders more than %d deep", MaxFiles, MaxDepth)
+	if depth > MaxDepth || len(w.files) > MaxFiles {
+		w.problems.Errorf(diag.Position{File: path}, "too-many", "more than %d files, or folders more than %d deep", MaxFiles, MaxDepth)
 		return
 	}
-	s.folders = append(s.folders, path)
+	w.folders = append(w.folders, folder{path, info})
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		s.unreadable(path, err)
+		w.unreadable(path, err)
 		return
 	}
 	for _, entry := range entries {
-		name := filepath.Join(path, entry.Name())
 		if strings.HasPrefix(entry.Name(), ".") {
 			continue
 		}
-		info, err := os.Stat(name)
-		switch {
-		case err != nil:
-			if known(name) {
-				s.unreadable(name, err)
-			}
-		case info.IsDir():
-			s.folder(name, root, depth+1)
-		case known(name) && entry.Name() != "writ.yaml":
-			s.file(name, root, info)
-		}
+		w.entry(filepath.Join(path, entry.Name()), filepath.Join(real, entry.Name()), entry, depth)
 	}
 }
 
-func (s *search) file(path, root string, info fs.FileInfo) {
+// entry looks at one name of a folder. Only links need to be resolved.
+func (w *walk) entry(path, real string, entry fs.DirEntry, depth int) {
+	info, err := entry.Info()
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		real = ""
+		info, err = os.Stat(path)
+	}
 	switch {
-	case !s.once(path):
-	case !known(path):
-		s.problems.Errorf(diag.Position{File: path}, "unknown-form", "documents are .yaml, .yml, .json and .cue files")
-	case !info.Mode().IsRegular():
-		s.problems.Errorf(diag.Position{File: path}, "unreadable", "it is no regular file")
+	case err != nil:
+		if known(path) {
+			w.unreadable(path, err)
+		}
+	case info.IsDir():
+		w.folder(path, info, depth+1)
+	case !known(path) || entry.Name() == "writ.yaml":
+	case real != "" && info.Mode().IsRegular():
+		w.keep(path, real, info)
 	default:
-		s.files = append(s.files, source{path, root})
+		w.file(path, info)
 	}
 }
 
-// once reports whether a file or folder is met for the first time, whichever
-// links led to it.
-func (s *search) once(path string) bool {
+func (w *walk) file(path string, info fs.FileInfo) {
+	real, ok := w.once(path)
+	switch {
+	case !ok:
+	case !known(path):
+		w.problems.Errorf(diag.Position{File: path}, "unknown-form", "documents are .yaml, .yml, .json and .cue files")
+	case !info.Mode().IsRegular():
+		w.problems.Errorf(diag.Position{File: path}, "unreadable", "it is no regular file")
+	default:
+		w.keep(path, real, info)
+	}
+}
+
+func (w *walk) keep(path, real string, info fs.FileInfo) {
+	file := w.files[real]
+	if file == nil {
+		file = &source{path: path, real: real, info: info}
+		w.files[real] = file
+	}
+	if !slices.Contains(file.roots, w.root) {
+		file.roots = append(file.roots, w.root)
+	}
+}
+
+// once resolves the links of a path, and reports whether this walk is there
+// for the first time.
+func (w *walk) once(path string) (string, bool) {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil {
 		real, err = filepath.Abs(real)
 	}
 	if err != nil {
-		s.unreadable(path, err)
-		return false
+		w.unreadable(path, err)
+		return "", false
 	}
-	if s.seen[real] {
-		return false
+	if w.seen[real] {
+		return "", false
 	}
-	s.seen[real] = true
-	return true
+	w.seen[real] = true
+	return real, true
 }
 
 func known(path string) bool {
@@ -138,17 +186,18 @@ func known(path string) bool {
 func (s *search) empty(files []*entry, problems *diag.List) {
 	held := map[string]bool{}
 	for _, e := range files {
-		if e.documents != nil || len(e.problems) > 0 {
-			held[e.root] = true
+		if len(e.documents) > 0 || len(e.problems) > 0 {
+			for _, root := range e.roots {
+				held[root] = true
+			}
 		}
 	}
 	for _, root := range s.roots {
-		nested := slices.ContainsFunc(s.roots, func(other string) bool {
-			return other != root && held[other] && strings.HasPrefix(root+string(filepath.Separator), other+string(filepath.Separator))
-		})
-		if !held[root] && !nested && !slices.ContainsFunc(s.problems, func(d diag.Diagnostic) bool { return strings.HasPrefix(d.At.File, root) }) {
-			problems.Errorf(diag.Position{File: root}, "no-documents", "the folder holds no document").
-				Hinted("put a .yaml, .json or .cue file into it, or take it out of documents in writ.yaml")
+		below := root + string(filepath.Separator)
+		if held[root] || slices.ContainsFunc(s.problems, func(d diag.Diagnostic) bool { return d.At.File == root || strings.HasPrefix(d.At.File, below) }) {
+			continue
 		}
+		problems.Errorf(diag.Position{File: root}, "no-documents", "the folder holds no document").
+			Hinted("put a .yaml, .json or .cue file into it, or take it out of documents in writ.yaml")
 	}
 }

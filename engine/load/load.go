@@ -12,8 +12,6 @@ package load
 
 import (
 	"context"
-	"errors"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -124,12 +122,8 @@ func (r *reading) settled(ctx context.Context, o Options) bool {
 		return false
 	}
 	for i, f := range again.files {
-		if f.path != r.found.files[i].path || i >= len(r.files) {
+		if f.path != r.found.files[i].path || statOf(f.info) != r.files[i].stat {
 			return false
-		}
-		info, err := os.Stat(f.path)
-		if err != nil || statOf(info) != r.files[i].stat {
-			return errors.Is(err, os.ErrPermission) && r.files[i].stat == stat{}
 		}
 	}
 	return true
