@@ -118,6 +118,14 @@ func (c *Compiler) Compile(set *document.Set, inputs Inputs) (*Catalog, diag.Lis
 	return b.catalog, b.problems.Sorted()
 }
 
+// Discard says that the newest generation was not put in force: the next one
+// takes its number.
+func (c *Compiler) Discard(newest *Catalog) {
+	if newest != nil && newest.Generation == c.generation {
+		c.generation--
+	}
+}
+
 // refresh drops from the caches what does not belong to the set, and all tools
 // when something changed that any of them may depend on.
 func (c *Compiler) refresh(set *document.Set, inputs Inputs) {
@@ -306,7 +314,9 @@ func (b *build) rules() {
 
 func (b *build) policies() {
 	for _, doc := range b.set.Policies {
-		compiled, problems := once(b.compiler.policies, doc, policy.Compile)
+		compiled, problems := once(b.compiler.policies, doc, func(doc *document.ApprovalPolicy) (*policy.Policy, diag.List) {
+			return policy.Compile(doc, b.compiler.inputs.Claims)
+		})
 		b.problems = append(b.problems, problems...)
 		b.catalog.Policies = append(b.catalog.Policies, compiled)
 		b.catalog.RuleCount += len(compiled.Rules)

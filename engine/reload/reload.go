@@ -127,6 +127,16 @@ func New(o Options) *Reloader {
 	return &Reloader{options: o, watch: slices.Clone(o.Watch), status: Status{Mode: mode}}
 }
 
+// Load reads everything for the first time. What is wrong is for the caller to
+// show: it is not logged.
+func (r *Reloader) Load(ctx context.Context) Outcome {
+	r.building.Lock()
+	defer r.building.Unlock()
+	candidate := r.build(ctx, take(r.watch))
+	r.reported = text(candidate.Problems)
+	return r.conclude(candidate, !candidate.Problems.HasErrors())
+}
+
 // Reload reads everything now and puts it in force if it can be, without
 // waiting whether a rule that is gone comes back.
 func (r *Reloader) Reload(ctx context.Context) Outcome {
@@ -193,12 +203,8 @@ func (r *Reloader) conclude(candidate Candidate, commit bool) Outcome {
 // report logs an attempt; problems that stay the same are logged once.
 func (r *Reloader) report(outcome Outcome, ok, recovered bool) {
 	log := r.options.Log
-	lines := make([]string, 0, len(outcome.Problems))
-	for _, problem := range outcome.Problems.Sorted() {
-		lines = append(lines, problem.String())
-	}
-	text := strings.Join(lines, "\n")
-	if text != r.reported {
+	if now := text(outcome.Problems); now != r.reported {
+		r.reported = now
 		for _, problem := range outcome.Problems.Sorted() {
 			log.Warn("configuration", "at", problem.At.String(), "severity", problem.Severity.String(),
 				"code", problem.Code, "message", problem.Message, "hint", problem.Hint)
@@ -208,7 +214,6 @@ func (r *Reloader) report(outcome Outcome, ok, recovered bool) {
 				"errors", outcome.Problems.Errors(), "generation", outcome.Generation)
 		}
 	}
-	r.reported = text
 	if outcome.Published {
 		for _, name := range outcome.Loosens {
 			log.Warn("the new generation takes away what kept calls in check", "gone", name, "generation", outcome.Generation)
@@ -218,4 +223,13 @@ func (r *Reloader) report(outcome Outcome, ok, recovered bool) {
 	if recovered {
 		log.Info("configuration is valid again", "generation", outcome.Generation)
 	}
+}
+
+// text tells two lists of problems apart.
+func text(problems diag.List) string {
+	var b strings.Builder
+	for _, problem := range problems.Sorted() {
+		b.WriteString(problem.String() + "\n")
+	}
+	return b.String()
 }
