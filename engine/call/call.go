@@ -91,6 +91,9 @@ type Request struct {
 	Entry     Entry
 	Local     bool   // only the command line without --as
 	Session   string // of the entry point, or ""
+	// Unattended says that nobody can be asked: what needs a person is denied
+	// at once.
+	Unattended bool
 	// Progress, when not nil, is told how a running call fares whenever there is
 	// something new. It must not block.
 	Progress func(Progress)
@@ -208,6 +211,11 @@ type Result struct {
 	ExitCode    *int         `json:"exit_code,omitempty"`
 	Attachments []Attachment `json:"attachments,omitempty"`
 	RequestID   string       `json:"request_id,omitempty"`
-	Generation  uint64       `json:"generation,omitempty"`
-	Risk        string       `json:"risk,omitempty"`
+	// Ticket is the id of the question that people were asked, or "".
+	Ticket string `json:"ticket,omitempty"`
+	// Replayed says that the call was executed for an earlier, identical
+	// request whose caller had left.
+	Replayed   bool   `json:"replayed,omitempty"`
+	Generation uint64 `json:"generation,omitempty"`
+	Risk       string `json:"risk,omitempty"`
 }

@@ -314,7 +314,9 @@ func (b *build) rules() {
 
 func (b *build) policies() {
 	for _, doc := range b.set.Policies {
-		compiled, problems := once(b.compiler.policies, doc, policy.Compile)
+		compiled, problems := once(b.compiler.policies, doc, func(doc *document.ApprovalPolicy) (*policy.Policy, diag.List) {
+			return policy.Compile(doc, b.compiler.inputs.Claims)
+		})
 		b.problems = append(b.problems, problems...)
 		b.catalog.Policies = append(b.catalog.Policies, compiled)
 		b.catalog.RuleCount += len(compiled.Rules)

@@ -80,11 +80,54 @@ type ApprovalPolicy struct {
 	Confirm map[string]string      `json:"confirm,omitempty"`
 	Entries map[string]EntryPolicy `json:"entries,omitempty"`
 	Deny    []DenyRule             `json:"deny,omitempty"`
+	// Who must approve, and for how long they are asked.
+	Approvers *Approvers `json:"approvers,omitempty"`
+	Pending   *Pending   `json:"pending,omitempty"`
+	// Grants, when false, lets no grant stand in for a person.
+	Grants *bool `json:"grants,omitempty"`
+}
+
+// Approvers is a set of people of whom Count distinct ones must say yes. Roles
+// are templates that may name the caller's claims.
+type Approvers struct {
+	People []string `json:"people,omitempty"`
+	Roles  []string `json:"roles,omitempty"`
+	Count  int      `json:"count,omitempty"` // 0 means 1
+	// Self is never, terminal (the default) or always; false and true of the
+	// file are never and always.
+	Self   SelfApproval `json:"self,omitempty"`
+	Reason bool         `json:"reason,omitempty"`
+}
+
+// SelfApproval says whether who asks may approve.
+type SelfApproval string
+
+// UnmarshalJSON reads a boolean or the word terminal.
+func (s *SelfApproval) UnmarshalJSON(data []byte) error {
+	switch string(data) {
+	case "true":
+		*s = "always"
+	case "false":
+		*s = "never"
+	default:
+		return json.Unmarshal(data, (*string)(s))
+	}
+	return nil
+}
+
+// Pending bounds how long people are asked; zero says nothing.
+type Pending struct {
+	Timeout     Duration `json:"timeout,omitempty"`
+	AnswerAfter Duration `json:"answer_after,omitempty"`
+	Collect     Duration `json:"collect,omitempty"`
+	Max         int      `json:"max,omitempty"`
 }
 
 // EntryPolicy narrows a policy for one entry point.
 type EntryPolicy struct {
 	Posture string `json:"posture,omitempty"`
+	// Unattended, when "deny", denies at once what would need a person.
+	Unattended string `json:"unattended,omitempty"`
 }
 
 // DenyRule refuses every call for which When holds or cannot be evaluated.

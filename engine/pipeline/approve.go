@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"context"
+	"fmt"
 	"strings"
 
 	"github.com/writ-dev/writ/engine/approval"
@@ -8,27 +10,68 @@ import (
 	"github.com/writ-dev/writ/engine/policy"
 )
 
-// approve turns the decision into an authorization, or says why there is none.
-func (p *Pipeline) approve(f *flight) (approval.Authorization, *refusalError) {
+// approve turns the decision into an authorization, or into the result of a
+// call that gets none. When a person is needed it waits for one, with the
+// locks given back.
+func (p *Pipeline) approve(ctx context.Context, f *flight) (approval.Authorization, *call.Result) {
 	begin := p.Now()
 	defer func() { f.record.Stages.Approve += p.Now().Sub(begin).Microseconds() }()
 	f.prepared.Digest = f.binding()
+	f.record.Approval = approval.NotRequested
 	switch f.decision.Effect {
 	case policy.Permit:
 		authorization, err := p.Desk.Authorize(f.prepared, f.decision)
 		if err != nil {
-			return approval.Authorization{}, refusal("internal", "the call could not be authorized")
+			return f.stop(refusal("internal", "the call could not be authorized"))
 		}
-		f.record.Approval = authorization.By()
 		return authorization, nil
 	case policy.RequireApproval:
-		f.record.Approval = approval.NotRequested
-		return approval.Authorization{}, refusal("approval_required",
-			"a person has to approve this call (risk %s%s), and approvals come with the next version",
-			f.assessment.Level, f.reasons())
+		return p.ask(ctx, f)
 	}
-	f.record.Approval = approval.NotRequested
-	return approval.Authorization{}, f.denied()
+	return f.stop(f.denied())
+}
+
+// stop is the end of a call without authorization.
+func (f *flight) stop(refused *refusalError) (approval.Authorization, *call.Result) {
+	result := f.refuse(refused)
+	return approval.Authorization{}, &result
+}
+
+// ask waits for a person.
+func (p *Pipeline) ask(ctx context.Context, f *flight) (approval.Authorization, *call.Result) {
+	if !p.Asks {
+		return f.stop(refusal("approval_required",
+			"a person has to approve this call (risk %s%s), and approvals come with the next version", f.assessment.Level, f.reasons()))
+	}
+	if f.decision.Unattended || f.request.Unattended {
+		return f.stop(refusal("unattended",
+			"a person would have to approve this call (risk %s%s), and nobody can be asked here", f.assessment.Level, f.reasons()))
+	}
+	f.unlock()
+	question := approval.Question{Prepared: f.prepared, Assessment: f.assessment, Decision: f.decision}
+	if result, refused, found := p.replays.take(ctx, question.Key(), f.decision.Pending.AnswerAfter); found {
+		f.record.Approval = "replayed"
+		if refused != nil {
+			return f.stop(refused)
+		}
+		result.RequestID = f.request.ID
+		return approval.Authorization{}, &result
+	}
+	answer := p.Desk.Ask(ctx, question)
+	f.ticket = answer.Ticket
+	if _, ok := answer.Authorization.Prepared(); ok {
+		f.key = question.Key()
+		return answer.Authorization, nil
+	}
+	f.record.Approval = answer.Code
+	refused := refusal(answer.Code, "%s", answer.Reason)
+	switch answer.Code {
+	case "cancelled":
+		refused.status = call.Cancelled
+	case "approval_pending":
+		refused.reason = fmt.Sprintf("%s (risk %s%s)", answer.Reason, f.assessment.Level, f.reasons())
+	}
+	return f.stop(refused)
 }
 
 func (f *flight) denied() *refusalError {

@@ -37,7 +37,7 @@ func (p *Pipeline) execute(ctx context.Context, f *flight, authorization approva
 	f.record.Stages.Execute = p.Now().Sub(begin).Microseconds()
 	result := f.tool.Output.Apply(outcome)
 	result.Tool, result.RequestID, result.Generation = f.tool.Name, f.request.ID, f.live.Generation
-	result.Risk = f.assessment.Level.String()
+	result.Risk, result.Ticket = f.assessment.Level.String(), f.ticket
 	return result
 }
 

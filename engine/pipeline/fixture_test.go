@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -56,7 +57,7 @@ func newBench(t *testing.T, set *document.Set) *bench {
 	var mu sync.Mutex
 	ids := 0
 	b.pipeline = pipeline.New(pipeline.Options{
-		Live: b.live, Desk: approval.NewDesk(time.Now), Journal: b.journal, Key: key,
+		Live: b.live, Desk: approval.NewDesk(time.Now, rand.Text), Journal: b.journal, Key: key,
 		Limits: pipeline.DefaultLimits(), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		NewID: func() string { mu.Lock(); defer mu.Unlock(); ids++; return strconv.Itoa(ids) },
 	})

@@ -52,18 +52,30 @@ type Options struct {
 	UID     int
 	Log     *slog.Logger
 	Observe func(audit.Record)
+	// Asks says that approvers can be reached. Without it what needs a person is
+	// refused.
+	Asks bool
 }
 
 // Pipeline takes calls. It is safe for concurrent use.
 type Pipeline struct {
 	Options
-	locks lock.Set
-	gate  gate
+	locks   lock.Set
+	gate    gate
+	replays replays
+	halt    context.Context
+	halted  context.CancelFunc
 }
 
 // New makes a pipeline.
 func New(options Options) *Pipeline {
-	return &Pipeline{Options: options, gate: gate{limits: options.Limits, principals: map[string]int{}}}
+	p := &Pipeline{
+		Options: options,
+		gate:    gate{limits: options.Limits, principals: map[string]int{}},
+		replays: replays{now: options.Now, entries: map[call.Digest]*replay{}},
+	}
+	p.halt, p.halted = context.WithCancel(context.Background())
+	return p
 }
 
 // Call takes one request through every stage. It never panics and never fails
@@ -74,13 +86,36 @@ func (p *Pipeline) Call(ctx context.Context, request call.Request) call.Result {
 			return f.refuse(refused)
 		}
 		p.assess(f)
-		authorization, refused := p.approve(f)
-		if refused != nil {
-			return f.refuse(refused)
+		authorization, ended := p.approve(ctx, f)
+		if ended != nil {
+			return *ended
 		}
-		return p.execute(ctx, f, authorization)
+		if !authorization.Asked() {
+			return p.execute(ctx, f, authorization)
+		}
+		return p.executeApproved(ctx, f, authorization)
 	})
 }
+
+// executeApproved executes what a person approved. A yes is not to be lost
+// because a caller loses patience: the execution goes on without its caller,
+// until the pipeline is halted, and the result is kept for a repetition.
+func (p *Pipeline) executeApproved(ctx context.Context, f *flight, authorization approval.Authorization) call.Result {
+	if !p.replays.begin(ctx, f.key) {
+		return f.refuse(refusal("collected", "an identical call was approved and is being executed"))
+	}
+	result := f.refuse(refusal("internal", "internal error"))
+	defer func() { p.replays.end(f.key, result) }()
+	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(p.halt, cancel)()
+	result = p.execute(detached, f, authorization)
+	return result
+}
+
+// Halt ends executions that go on without their caller. It is called when a
+// server has drained.
+func (p *Pipeline) Halt() { p.halted() }
 
 // Prepare prepares, assesses and decides a request that a person will be asked
 // about, and executes nothing. The locks are given back, because a person
@@ -124,6 +159,8 @@ type flight struct {
 	assessment  risk.Assessment
 	decision    policy.Decision
 	unlock      func()
+	ticket      string      // of the question that was asked, or ""
+	key         call.Digest // of the question
 }
 
 // take admits a request, keeps its record and survives its panics.
@@ -184,6 +221,6 @@ func stopped(ctx context.Context) *refusalError {
 
 func (f *flight) refuse(r *refusalError) call.Result {
 	return call.Result{
-		Tool: f.request.Tool, Status: r.status, Code: r.code, Reason: r.reason, RequestID: f.request.ID,
+		Tool: f.request.Tool, Status: r.status, Code: r.code, Reason: r.reason, RequestID: f.request.ID, Ticket: f.ticket,
 	}
 }

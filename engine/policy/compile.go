@@ -21,15 +21,16 @@ type Policy struct {
 	general Posture
 	entries map[call.Entry]Posture
 	confirm [4]Confirmation
+	asking  asking
 }
 
 // posture is what the policy says for an entry; unset when it says nothing.
 func (p *Policy) posture(entry call.Entry) Posture { return max(p.general, p.entries[entry]) }
 
-// Compile parses one document. A confirm that is weaker than the floor of the
+// Compile parses one document. Claims are the typed claims of principals. A confirm that is weaker than the floor of the
 // document's own posture is an error.
-func Compile(doc *document.ApprovalPolicy) (*Policy, diag.List) {
-	var problems diag.List
+func Compile(doc *document.ApprovalPolicy, claims map[string]value.Field) (*Policy, diag.List) {
+	c := compiling{claims: claims}
 	p := &Policy{
 		Name:     doc.Name,
 		At:       doc.Source.Start(),
@@ -41,7 +42,7 @@ func Compile(doc *document.ApprovalPolicy) (*Policy, diag.List) {
 		p.entries[call.Entry(name)] = parsePosture(doc.Entries[name].Posture)
 	}
 	for _, name := range value.Keys(doc.Confirm) {
-		p.compileConfirm(doc, name, &problems)
+		p.compileConfirm(doc, name, &c.problems)
 	}
 	for i, written := range doc.Deny {
 		parsed, found := rule.Parse(rule.Rule{
@@ -51,12 +52,28 @@ func Compile(doc *document.ApprovalPolicy) (*Policy, diag.List) {
 			When:     doc.Source.At("deny", i, "when"),
 			Selector: p.Selector,
 		}, written.When)
-		problems = append(problems, found...)
+		c.problems = append(c.problems, found...)
 		if !found.HasErrors() {
 			p.Rules = append(p.Rules, parsed)
 		}
 	}
-	return p, problems
+	p.compileAsking(doc, &c)
+	return p, c.problems
+}
+
+// compiling is the work on one document.
+type compiling struct {
+	claims   map[string]value.Field
+	problems diag.List
+}
+
+// principal is what the roles of approvers may name.
+func (c *compiling) principal() value.Type {
+	fields := map[string]value.Field{"name": value.Of(value.String)}
+	for name, claim := range c.claims {
+		fields[name] = value.Field{Type: claim.Type} // an absent claim denies the call
+	}
+	return value.Struct(map[string]value.Field{"principal": {Type: value.Struct(fields)}})
 }
 
 func (p *Policy) compileConfirm(doc *document.ApprovalPolicy, name string, problems *diag.List) {

@@ -88,6 +88,14 @@ type Decision struct {
 	At        diag.Position `json:"at,omitzero"`
 	// Error says why a deny rule could not be evaluated, which made it deny.
 	Error string `json:"error,omitempty"`
+
+	// What follows matters only for RequireApproval. Every set of Approvers has
+	// to be satisfied. Grants says whether a grant may stand in for a person,
+	// Unattended that there is nobody to ask at this entry.
+	Approvers  []Approvers `json:"approvers,omitempty"`
+	Pending    Pending     `json:"-"`
+	Grants     bool        `json:"-"`
+	Unattended bool        `json:"-"`
 }
 
 // Bound is a policy as it holds for one tool.
@@ -105,35 +113,40 @@ type Input struct {
 
 // Decide settles one call. The policies are those bound to its tool.
 func Decide(policies []Bound, in Input) Decision {
+	matching := make([]*Bound, 0, 8)
 	posture := unset
 	for i := range policies {
-		if p := &policies[i]; p.Selector.Matches(in.Subject) {
-			if denied, ok := deny(p, in); ok {
-				return denied
-			}
-			posture = max(posture, p.posture(in.Subject.Entry))
+		p := &policies[i]
+		if !p.Selector.Matches(in.Subject) {
+			continue
 		}
+		if denied, ok := deny(p, in); ok {
+			return denied
+		}
+		posture = max(posture, p.posture(in.Subject.Entry))
+		matching = append(matching, p)
 	}
 	if posture == unset || posture == Permissive && !in.Local {
 		posture = Balanced
 	}
 	level := in.Subject.Risk
 	decision := Decision{
-		Confirmation: Floor(posture, level),
-		SettledBy:    "posture " + posture.String(),
-		Posture:      posture.String(),
+		Effect: Permit, Confirmation: Floor(posture, level),
+		SettledBy: "posture " + posture.String(), Posture: posture.String(),
 	}
-	for i := range policies {
-		p := &policies[i]
-		if p.Selector.Matches(in.Subject) && p.confirm[level] > decision.Confirmation {
+	for _, p := range matching {
+		if p.confirm[level] > decision.Confirmation {
 			decision.Confirmation = p.confirm[level]
 			decision.SettledBy = "policy " + p.Name
 			decision.At = p.At
 		}
 	}
-	decision.Effect = Permit
-	if decision.Confirmation > None {
-		decision.Effect = RequireApproval
+	if decision.Confirmation == None {
+		return decision
+	}
+	decision.Effect = RequireApproval
+	if err := ask(matching, in, &decision); err != nil {
+		return Decision{Effect: Deny, SettledBy: "approvers", Message: "who may approve this call cannot be found out", Error: err.Error()}
 	}
 	return decision
 }

@@ -23,7 +23,7 @@ func bind(t *testing.T, docs ...*document.ApprovalPolicy) []policy.Bound {
 	})
 	var list []policy.Bound
 	for _, doc := range docs {
-		compiled, problems := policy.Compile(doc)
+		compiled, problems := policy.Compile(doc, nil)
 		if err := problems.Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestConfirmBelowFloor(t *testing.T) {
 		"strict read":          {document.ApprovalPolicy{Posture: "strict", Confirm: map[string]string{"read_only": "none"}}, true},
 		"stronger than floor":  {document.ApprovalPolicy{Confirm: map[string]string{"mutating": "phrase"}}, false},
 	} {
-		_, problems := policy.Compile(&c.doc)
+		_, problems := policy.Compile(&c.doc, nil)
 		if problems.HasErrors() != c.want {
 			t.Errorf("%s: errors %t, want %t", name, problems.HasErrors(), c.want)
 		}
