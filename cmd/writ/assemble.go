@@ -82,7 +82,7 @@ func (a *app) open(ctx context.Context, p *place, how assembly) (*engine, error)
 		e.identity.Token, e.identity.TokenSet = setting.Token(a.environ)
 	}
 	e.reloader = reload.New(reload.Options{
-		Build: e.build, Log: how.log, Manual: p.settings.Reload == setting.Manual || p.configuration.Embedded,
+		Build: e.build, Watch: e.watch(documentPaths(p.settings), nil), Log: how.log, Manual: p.settings.Reload == setting.Manual || p.configuration.Embedded,
 		Now: a.now, Observe: e.metrics.Reload,
 	})
 	if !how.state {
@@ -93,7 +93,7 @@ func (a *app) open(ctx context.Context, p *place, how assembly) (*engine, error)
 		return nil, errors.Join(err, e.close(ctx))
 	}
 	e.pipeline = pipeline.New(pipeline.Options{
-		Live: &e.live, Desk: approval.NewDesk(a.now), Journal: e.store, Key: auditKey,
+		Live: &e.live, Desk: approval.NewDesk(a.now, rand.Text), Journal: e.store, Key: auditKey,
 		Limits: pipeline.Limits{
 			Calls: p.settings.Limits.Calls, PerPrincipal: p.settings.Limits.CallsPerPrincipal,
 			ArgumentsBytes: int(p.settings.Limits.ArgumentBytes),
@@ -152,7 +152,7 @@ func (a *app) keptToken(dir store.Dir) (string, error) {
 
 // load reads the files for the first time.
 func (e *engine) load(ctx context.Context) (reload.Outcome, error) {
-	outcome := e.reloader.Reload(ctx)
+	outcome := e.reloader.Load(ctx)
 	if outcome.Problems.HasErrors() {
 		return outcome, mistakes{outcome.Problems}
 	}

@@ -31,6 +31,7 @@ type builder struct {
 	live      catalog.Live
 	callers   atomic.Pointer[identity.Callers]
 	inForce   product
+	newest    *catalog.Catalog // that was compiled
 }
 
 // product is all that a generation is made of.
@@ -67,7 +68,7 @@ func (b *builder) build(ctx context.Context) reload.Candidate {
 	if err != nil {
 		b.complain(&c.Problems, "roots", err)
 	}
-	if c.Problems.HasErrors() {
+	if set == nil || roots == nil {
 		c.Problems = c.Problems.Sorted()
 		return c
 	}
@@ -75,7 +76,7 @@ func (b *builder) build(ctx context.Context) reload.Candidate {
 		Roots: roots, Claims: settings.Claims, ToolGroups: settings.ToolGroups, ToolOverrides: settings.ToolOverrides,
 		Secrets: look(secretFiles(set)),
 	}
-	generation, problems := b.compiler.Compile(set, next.inputs)
+	generation, problems := b.compile(set, next.inputs, c.Problems.HasErrors())
 	c.Problems = append(c.Problems, problems...).Sorted()
 	if c.Problems.HasErrors() {
 		return c
@@ -90,6 +91,29 @@ func (b *builder) build(ctx context.Context) reload.Candidate {
 		return generation.Generation
 	}
 	return c
+}
+
+// compile compiles what was read. Incomplete says that documents are missing
+// because of their mistakes: then what can be told of the others is, and not
+// what may only follow from that.
+func (b *builder) compile(set *document.Set, inputs catalog.Inputs, incomplete bool) (*catalog.Catalog, diag.List) {
+	if b.newest != b.live.Current() {
+		b.compiler.Discard(b.newest)
+	}
+	generation, problems := b.compiler.Compile(set, inputs)
+	if generation != nil {
+		b.newest = generation
+	}
+	return generation, slices.DeleteFunc(problems, func(d diag.Diagnostic) bool {
+		switch d.Code {
+		case "undeclared-root": // which folders are open is not for the packs to say
+			return b.place.configuration.Embedded
+		case "unknown-tool", "unknown-group", "unknown-connection", "unknown-secret", "unknown-scope",
+			"matches-nothing", "applies-to-nothing", "denies-nothing", "deny-skips":
+			return incomplete
+		}
+		return false
+	})
 }
 
 func (b *builder) complain(list *diag.List, key string, err error) {

@@ -45,7 +45,7 @@ func (a *app) offline(c *cobra.Command) (*catalog.Catalog, diag.List, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	outcome := e.reloader.Reload(c.Context())
+	outcome := e.reloader.Load(c.Context())
 	return e.live.Current(), outcome.Problems, nil
 }
 

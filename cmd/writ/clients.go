@@ -12,24 +12,34 @@ import (
 // clientForm is how one client is told of the server.
 type clientForm struct{ client, where, http, stdio string }
 
-// clientForms are ready to be pasted. The command is that which starts writ
+// clientForms are ready to be pasted. An empty token stands for that in the
+// variable WRIT_TOKEN of the client. The command is that which starts writ
 // stdio.
 func clientForms(url, token string, command []string) []clientForm {
-	bearer := "Bearer " + token
-	headers := map[string]string{"Authorization": bearer}
+	inShell, codex := quoted("Authorization: Bearer "+token), "http_headers = { Authorization = "+strconv.Quote("Bearer "+token)+" }"
+	cursor, code := "Bearer "+token, map[string]any{}
+	if token == "" {
+		inShell, codex = `"Authorization: Bearer $WRIT_TOKEN"`, `bearer_token_env_var = "WRIT_TOKEN"`
+		cursor = "Bearer ${env:WRIT_TOKEN}"
+		code["inputs"] = []any{map[string]any{"type": "promptString", "id": "writ", "description": "Token of Writ", "password": true}}
+		token = "${input:writ}"
+	}
 	program, args := command[0], command[1:]
+	code["servers"] = map[string]any{"writ": map[string]any{
+		"type": "http", "url": url, "headers": map[string]string{"Authorization": "Bearer " + token},
+	}}
 	return []clientForm{
 		{"Claude Code", "run",
-			fmt.Sprintf("claude mcp add --transport http writ %s --header %s", url, quoted("Authorization: "+bearer)),
+			fmt.Sprintf("claude mcp add --transport http writ %s --header %s", url, inShell),
 			"claude mcp add writ -- " + quotedAll(command)},
 		{"Codex", "in ~/.codex/config.toml",
-			fmt.Sprintf("[mcp_servers.writ]\nurl = %s\nhttp_headers = { Authorization = %s }", strconv.Quote(url), strconv.Quote(bearer)),
+			fmt.Sprintf("[mcp_servers.writ]\nurl = %s\n%s", strconv.Quote(url), codex),
 			fmt.Sprintf("[mcp_servers.writ]\ncommand = %s\nargs = %s", strconv.Quote(program), compact(args))},
 		{"Cursor", "in ~/.cursor/mcp.json",
-			compact(nest("mcpServers", map[string]any{"url": url, "headers": headers})),
+			compact(nest("mcpServers", map[string]any{"url": url, "headers": map[string]string{"Authorization": cursor}})),
 			compact(nest("mcpServers", map[string]any{"command": program, "args": args}))},
 		{"VS Code", "in .vscode/mcp.json",
-			compact(nest("servers", map[string]any{"type": "http", "url": url, "headers": headers})),
+			compact(code),
 			compact(nest("servers", map[string]any{"type": "stdio", "command": program, "args": args}))},
 	}
 }

@@ -38,15 +38,20 @@ func (d *documents) load(ctx context.Context, settings *setting.Settings) (*docu
 	if d.embedded {
 		return d.packs(ctx, loader)
 	}
-	paths := make([]string, len(settings.Documents))
-	for i, written := range settings.Documents {
-		paths[i] = settings.Path(written)
-	}
+	paths := documentPaths(settings)
 	result := loader.Load(ctx, load.Options{Paths: paths, Previous: d.cache})
 	if result.Cache != nil {
 		d.cache = result.Cache
 	}
 	return result.Set, paths, result.Problems
+}
+
+func documentPaths(settings *setting.Settings) []string {
+	paths := make([]string, len(settings.Documents))
+	for i, written := range settings.Documents {
+		paths[i] = settings.Path(written)
+	}
+	return paths
 }
 
 // packPrefix begins the name of the folder to which packs are written.

@@ -217,5 +217,5 @@ func (a *app) printDecision(w io.Writer, d *pipeline.ExplainedDecision) {
 
 // where prints a position.
 func (a *app) where(at string) string {
-	return a.paint(a.out, dim, clean(packed(a.shown(at))))
+	return a.paint(a.out, dim, clean(a.shown(at)))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/writ-dev/writ/engine/diag"
+	"github.com/writ-dev/writ/engine/load"
 	"github.com/writ-dev/writ/engine/setting"
 )
 
@@ -91,7 +92,13 @@ func (p *place) read() (*setting.Settings, diag.List) {
 		return nil, problems
 	}
 	sources.Data = data
-	return setting.Load(sources)
+	settings, problems := setting.Load(sources)
+	// Whoever can write the folder can put another writ.yaml into it.
+	problems = append(problems, load.Exposed(p.configuration.Dir, sources.File)...).Sorted()
+	if problems.HasErrors() {
+		return nil, problems
+	}
+	return settings, problems
 }
 
 // readFile reads no more than writ.yaml may have, and one byte that shows that

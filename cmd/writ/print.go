@@ -65,8 +65,9 @@ func (a *app) diagnostics(w io.Writer, list diag.List) {
 	}
 }
 
-// shown shortens a path inside the current folder.
+// shown shortens a path inside the current folder, and one of the packs.
 func (a *app) shown(path string) string {
+	path = packed(path)
 	current, err := a.folder()
 	if err != nil || !filepath.IsAbs(path) {
 		return path

@@ -9,8 +9,8 @@ func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "writ",
 		Short: "Written authority for tool calls",
-		Long: `Writ serves tools to AI agents and decides, by rules that you write in files,
-which of their calls may run.
+		Long: `Written authority for tool calls: Writ serves tools to AI agents and decides, by
+rules that you write in files, which of their calls may run.
 
 A configuration is a folder with writ.yaml, tools.d (what can be called) and
 policies (how risky it is, and what is denied). It is taken from --config, else

@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -270,7 +269,7 @@ func (a *app) banner(e *engine, outcome reload.Outcome) {
 	w := a.out
 	a.diagnostics(a.errors, outcome.Problems)
 	current, p := e.live.Current(), e.place
-	token := "$WRIT_TOKEN"
+	token := ""
 	rows := [][]string{
 		{"address", *e.address.Load()},
 		{"token", "from " + string(e.callers.Load().Source())},
@@ -285,15 +284,9 @@ func (a *app) banner(e *engine, outcome reload.Outcome) {
 		}
 	}
 	fmt.Fprintln(w, a.paint(w, bold, "Writ serves"))
-	table(indented{w}, rows)
+	var facts strings.Builder
+	table(&facts, rows)
+	fmt.Fprintln(w, indent(facts.String(), "  "))
 	a.printClients(w, clientForms(*e.address.Load(), token, a.stdioWords(p)))
 	fmt.Fprintln(w)
-}
-
-// indented puts every line two columns to the right.
-type indented struct{ io.Writer }
-
-func (i indented) Write(p []byte) (int, error) {
-	_, err := io.WriteString(i.Writer, indent(string(p), "  ")+"\n")
-	return len(p), err
 }

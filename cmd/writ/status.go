@@ -85,7 +85,7 @@ whether calls can be recorded.`,
 			if errors.Is(err, control.ErrNobody) || errors.Is(err, control.ErrUnavailable) {
 				var e *engine
 				if e, err = a.open(c.Context(), p, assembly{log: a.quietLog()}); err == nil {
-					e.reloader.Reload(c.Context())
+					e.reloader.Load(c.Context())
 					s = e.status()
 				}
 			}

@@ -80,7 +80,7 @@ func (a *app) printTool(t toolInfo) {
 	fmt.Fprintf(a.out, "%s  %s\n%s\n\n", a.paint(a.out, bold, t.Name), clean(t.Title), indent(clean(t.Description), "  "))
 	rows := [][]string{
 		{"state", stateOf(t)}, {"group", t.Group}, {"risk", riskRange(t)}, {"kind", t.Kind}, {"timeout", t.Timeout},
-		{"rules", strings.Join(t.Rules, ", ")}, {"declared", packed(a.shown(t.At))},
+		{"rules", strings.Join(t.Rules, ", ")}, {"declared", a.shown(t.At)},
 	}
 	table(a.out, rows)
 	var schema bytes.Buffer

@@ -44,7 +44,7 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
-		Long:    "Prints the version of this binary, the revision of its source, and what built it.",
+		Long:    "Prints the version of this binary, the revision of its source, and what built\nit.",
 		Example: "  writ version\n  writ version --json",
 		Args:    positional(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
