@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
@@ -15,39 +14,71 @@ import (
 	"cuelang.org/go/cue/token"
 
 	"github.com/writ-dev/writ/engine/diag"
+	"github.com/writ-dev/writ/engine/document"
 )
+
+// made is what came of a CUE file.
+type made struct {
+	trees    []tree
+	problems diag.List
+}
 
 // readCUE evaluates a CUE file: one document, or a list of them under
 // documents. It reports whether the answer must not be kept, because the time
-// ran out. Every file gets a context of its own, because a context never
-// forgets what it built.
-func readCUE(ctx context.Context, limit time.Duration, file string, text []byte, problems *diag.List) ([]tree, bool) {
-	type answer struct {
-		trees    []tree
-		problems diag.List
-	}
-	done := make(chan answer, 1)
-	ctx, cancel := context.WithTimeout(ctx, limit)
+// or the memory ran out.
+func readCUE(ctx context.Context, o Options, file string, text []byte, problems *diag.List) ([]tree, bool) {
+	ctx, cancel := context.WithTimeout(ctx, o.Limit)
 	defer cancel()
-	go func() {
-		e := &evaluation{ctx: ctx, file: file}
-		defer func() {
-			if fault := recover(); fault != nil {
-				e.problems.Errorf(diag.Position{File: file}, "cue", "CUE cannot evaluate the file: %v", fault)
-				done <- answer{nil, e.problems}
-			}
-		}()
-		done <- answer{e.run(text), e.problems}
-	}()
-	select {
-	case a := <-done:
-		*problems = append(*problems, a.problems...)
-		return a.trees, false
-	case <-ctx.Done():
-		problems.Errorf(diag.Position{File: file}, "too-slow", "evaluating the file takes more than %s", limit).
-			Hinted("make less of it with comprehensions")
-		return nil, true
+	evaluate := evaluateHere
+	if len(o.Evaluator) > 0 {
+		evaluate = func(ctx context.Context, file string, text []byte) (made, error) {
+			return evaluateThere(ctx, o, file, text)
+		}
 	}
+	m, err := evaluate(ctx, file, text)
+	if err == nil {
+		*problems = append(*problems, m.problems...)
+		return m.trees, false
+	}
+	at := diag.Position{File: file}
+	switch {
+	case errors.Is(err, errMemory):
+		problems.Errorf(at, "too-large", "evaluating the file takes more than %s of memory", document.Size(o.Memory)).
+			Hinted("make less of it with comprehensions")
+	case ctx.Err() != nil:
+		problems.Errorf(at, "too-slow", "evaluating the file takes more than %s", o.Limit).
+			Hinted("make less of it with comprehensions")
+	default:
+		problems.Errorf(at, "cue", "the file cannot be evaluated: %v", err)
+	}
+	return nil, true
+}
+
+// evaluateHere evaluates in this process. CUE cannot be stopped, so that what
+// takes too long goes on to its end with nobody listening.
+func evaluateHere(ctx context.Context, file string, text []byte) (made, error) {
+	done := make(chan made, 1)
+	go func() { done <- evaluate(ctx, file, text) }()
+	select {
+	case m := <-done:
+		return m, nil
+	case <-ctx.Done():
+		return made{}, ctx.Err()
+	}
+}
+
+// evaluate gives every file a context of its own, because a context never
+// forgets what it built.
+func evaluate(ctx context.Context, file string, text []byte) (m made) {
+	e := &evaluation{ctx: ctx, file: file}
+	defer func() {
+		if fault := recover(); fault != nil {
+			m = made{}
+			m.problems.Errorf(diag.Position{File: file}, "cue", "CUE cannot evaluate the file: %v", fault)
+		}
+	}()
+	trees := e.run(text)
+	return made{trees, e.problems}
 }
 
 // evaluation turns one CUE file into trees.
@@ -215,6 +246,10 @@ func (e *evaluation) scalar(v cue.Value, out *node, name string) {
 	case cue.StringKind:
 		out.form = formText
 		out.text, _ = v.String()
+		if e.size.bytes += len(out.text); e.size.bytes > MaxMade {
+			e.problems.Errorf(out.at, "too-large", "the texts of the file are larger than %s", document.Size(MaxMade))
+			out.form, out.text = formBroken, ""
+		}
 		return
 	case cue.IntKind, cue.FloatKind, cue.NumberKind:
 		if text, err := v.MarshalJSON(); err == nil && reasonable(string(text)) == nil {

@@ -25,9 +25,12 @@ const (
 	MaxFile      = 4 << 20  // bytes of one file
 	MaxTotal     = 64 << 20 // bytes of all files
 	MaxFiles     = 20_000
-	MaxDepth     = 64      // of values in values
-	MaxValues    = 200_000 // in one file, or made by one CUE file
+	MaxDepth     = 64       // of values in values
+	MaxValues    = 200_000  // in one file, or made by one CUE file
+	MaxMade      = 16 << 20 // bytes of the texts that one CUE file makes
 	DefaultLimit = 5 * time.Second
+	// DefaultMemory is for CUE files in an evaluator.
+	DefaultMemory = 512 << 20
 	// settles is how many times files that change while they are read are read
 	// again.
 	settles = 5
@@ -45,6 +48,14 @@ type Options struct {
 	Trusted bool
 	// Limit bounds the evaluation of one CUE file; 0 means DefaultLimit.
 	Limit time.Duration
+	// Evaluator is a program with its first arguments that calls
+	// ServeEvaluation. CUE files are evaluated in it, so that one that takes too
+	// much time or memory ends with its process. Without it they are evaluated
+	// in this process, where only the waiting is bounded.
+	Evaluator []string
+	// Memory bounds what the evaluation of one CUE file takes in the evaluator,
+	// in bytes; 0 means DefaultMemory.
+	Memory int64
 	// Now, when not nil, lets a file count as unchanged by its size, dates and
 	// identity when these are old enough to tell; otherwise every file is read
 	// and summed.
@@ -82,6 +93,9 @@ func New() (*Loader, error) {
 func (l *Loader) Load(ctx context.Context, o Options) Result {
 	if o.Limit <= 0 {
 		o.Limit = DefaultLimit
+	}
+	if o.Memory <= 0 {
+		o.Memory = DefaultMemory
 	}
 	var r *reading
 	for range settles {

@@ -20,7 +20,7 @@ func (l *Loader) parse(ctx context.Context, o Options, e *entry, text []byte) {
 	case ".json":
 		trees = readJSON(e.path, text, &e.problems)
 	case ".cue":
-		trees, e.fleeting = readCUE(ctx, o.Limit, e.path, text, &e.problems)
+		trees, e.fleeting = readCUE(ctx, o, e.path, text, &e.problems)
 	default:
 		trees = readYAML(e.path, text, &e.problems)
 	}

@@ -158,6 +158,7 @@ func (n *node) spans(pointer string, spans map[string]document.Span) {
 // size bounds a tree while it is built.
 type size struct {
 	values int
+	bytes  int // of the texts that CUE made
 	told   bool
 }
 

@@ -68,7 +68,7 @@ func everyForm(t *testing.T, file txtar.File) map[string]*node {
 	keep(file.Name, readYAML(file.Name, file.Data, &problems))
 	text := forms[file.Name].appendJSON(nil)
 	keep(base+".json", readJSON(base+".json", text, &problems))
-	trees, _ := readCUE(context.Background(), DefaultLimit, base+".cue", text, &problems)
+	trees, _ := readCUE(context.Background(), Options{Limit: DefaultLimit}, base+".cue", text, &problems)
 	keep(base+".cue", trees)
 	return forms
 }
