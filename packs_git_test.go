@@ -252,9 +252,14 @@ func (s *site) withstand() {
 	}
 }
 
-// path is a PATH with an ssh that needs no network: the far end is the folder
-// remote.git outside.
+// path is a PATH with an ssh that needs no network, whose far end is the folder
+// remote.git outside, and a mktemp that makes its folders outside too.
 func (s *site) path() string {
 	mustWrite(s.t, filepath.Join(s.outside, "bin/ssh"), s.fill("#!/bin/sh\necho \"$@\" >>'OUT/ssh.log'\nexec git-receive-pack 'OUT/remote.git'\n"), 0o755)
+	mktemp, err := exec.LookPath("mktemp")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	mustWrite(s.t, filepath.Join(s.outside, "bin/mktemp"), s.fill("#!/bin/sh\nexec "+mktemp+" \"$@\" 'OUT/tmp.XXXXXX'\n"), 0o755)
 	return filepath.Join(s.outside, "bin") + string(filepath.ListSeparator) + os.Getenv("PATH")
 }
