@@ -60,7 +60,7 @@ type layers struct {
 }
 
 func defaults() map[string]any {
-	out := map[string]any{"documents": []string{"tools.d", "policies"}, "callers": []Caller{}}
+	out := map[string]any{"documents": []string{"tools.d", "policies"}, "callers": []Caller{}, "approvers": []Approver{}}
 	for _, e := range Table() {
 		if e.scalar() && e.Default != "" {
 			// The table is checked by a test: every default parses.
@@ -141,6 +141,7 @@ func build(k *koanf.Koanf, base string) *Settings {
 		base: base,
 	}
 	s.Callers, _ = k.Get("callers").([]Caller)
+	s.Approvers, _ = k.Get("approvers").([]Approver)
 	for name, kind := range k.StringMap("claims") {
 		s.Claims[name] = claimField(kind)
 	}

@@ -32,6 +32,8 @@ func (f *file) value(e Entry, n *yaml.Node) (any, bool) {
 		return f.claimTypes(n)
 	case formCallers:
 		return f.callers(n)
+	case formApprovers:
+		return f.approvers(n)
 	}
 	text, ok := f.scalar(n, e)
 	if !ok {

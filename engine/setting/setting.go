@@ -25,6 +25,7 @@ type Settings struct {
 	Documents     []string
 	Roots         map[string]string // name to folder, as written
 	Callers       []Caller
+	Approvers     []Approver
 	Claims        map[string]value.Field // always optional: a caller need not have one
 	Limits        Limits
 	ToolGroups    map[string]bool
@@ -55,6 +56,13 @@ type Caller struct {
 	// TokenSHA256 is the sum of the caller's bearer token in hexadecimal; ""
 	// for local callers, and for default when its token comes from elsewhere.
 	TokenSHA256 string
+}
+
+// Approver is somebody who may approve calls and, with this token, call none.
+type Approver struct {
+	Name        string
+	Roles       []string
+	TokenSHA256 string // in hexadecimal
 }
 
 // Limits bound what callers may use at one time.

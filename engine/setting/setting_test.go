@@ -34,7 +34,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(problems)
 	}
 	want := &setting.Settings{
-		Listen: "127.0.0.1:8765", Documents: []string{"tools.d", "policies"}, Callers: []setting.Caller{},
+		Listen: "127.0.0.1:8765", Documents: []string{"tools.d", "policies"}, Callers: []setting.Caller{}, Approvers: []setting.Approver{},
 		Roots: map[string]string{}, Claims: map[string]value.Field{}, ToolGroups: map[string]bool{}, ToolOverrides: map[string]bool{},
 		Limits: setting.Limits{BodyBytes: 32 << 10, ArgumentBytes: 16 << 10, Calls: 64, CallsPerPrincipal: 16, Sessions: 256, SessionsPerPrincipal: 64},
 		Expose: setting.ExposeBoth, Reload: setting.Watch,
@@ -55,6 +55,8 @@ tls: {certificate: cert.pem, key: key.pem}
 documents: [mine, /srv/shared]
 roots:
   work: ./work
+approvers:
+  - {name: bob, roles: [lead], token_sha256: 60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752}
 callers:
   - {name: default, roles: [agent]}
   - name: ci-bot
@@ -75,6 +77,7 @@ reload: manual
 	want := &setting.Settings{
 		Listen: "0.0.0.0:443", AdvertisedURL: "https://writ.example.com", TLS: setting.TLS{Certificate: "cert.pem", Key: "key.pem"},
 		StateDir: "/tmp/state", Documents: []string{"mine", "/srv/shared"}, Roots: map[string]string{"work": "./work"},
+		Approvers: []setting.Approver{{Name: "bob", Roles: []string{"lead"}, TokenSHA256: "60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752"}},
 		Callers: []setting.Caller{
 			{Name: "default", Roles: []string{"agent"}},
 			{Name: "ci-bot", Roles: []string{"agent", "ci"}, TokenSHA256: token,
@@ -147,6 +150,9 @@ func TestMistakes(t *testing.T) {
 		"local token":      {"version: 1\ncallers: [{name: 'local:a', token_sha256: " + token + "}]\n", `local:a is known by its user id and has no token`},
 		"same name":        {"version: 1\ncallers: [{name: default}, {name: default}]\n", `writ.yaml:2:28: caller "default" is written twice`},
 		"same token":       {"version: 1\ncallers: [{name: a, token_sha256: " + token + "}, {name: b, token_sha256: " + token + "}]\n", `caller b has the token of another`},
+		"approver token":   {"version: 1\napprovers: [{name: bob}]\n", `an approver needs a token`},
+		"approver key":     {"version: 1\napprovers: [{name: bob, role: [a]}]\n", `unknown key "role" (did you mean "roles"?)`},
+		"approver twice":   {"version: 1\napprovers: [{name: bob, token_sha256: " + token + "}, {name: bob, token_sha256: " + token + "}]\n", `approver "bob" is written twice`},
 		"no name":          {"version: 1\ncallers: [{roles: [a]}]\n", `a caller needs a name`},
 		"strange name":     {"version: 1\ncallers: [{name: \"a b\", token_sha256: " + token + "}]\n", `"a b" is not a name of a caller`},
 		"caller key":       {"version: 1\ncallers: [{name: default, role: [a]}]\n", `unknown key "role" (did you mean "roles"?)`},

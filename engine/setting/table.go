@@ -21,6 +21,7 @@ const (
 	formSwitches
 	formClaims
 	formCallers
+	formApprovers
 )
 
 // Entry declares one setting.
@@ -59,6 +60,8 @@ func (e Entry) Type() string {
 		return "map of names to types"
 	case formCallers:
 		return "list of callers"
+	case formApprovers:
+		return "list of approvers"
 	}
 	return "text"
 }
@@ -96,6 +99,7 @@ func Table() []Entry {
 		{Key: "documents", form: formList, Default: "[tools.d, policies]", Doc: "Folders and files of tools and policies, relative to writ.yaml."},
 		{Key: "roots", form: formFolders, Doc: "Folders that path arguments may lie in, by the names which tools use."},
 		{Key: "callers", form: formCallers, Doc: "Who may call: name, roles, claims and the SHA-256 of a token. local:USER gives roles to a user of this machine."},
+		{Key: "approvers", form: formApprovers, Doc: "Who may approve calls: name, roles and the SHA-256 of a token that can call nothing."},
 		{Key: "claims", form: formClaims, Doc: "Claims that callers may have and rules may read as principal.NAME, each with its type: " + strings.Join(claimTypes(), ", ") + "."},
 		{Key: "limits.body", form: formSize, Default: "32KiB", Min: 1 << 10, Max: 4 << 20, Doc: "Largest HTTP request."},
 		{Key: "limits.arguments", form: formSize, Default: "16KiB", Min: 256, Max: 1 << 20, Doc: "Largest arguments of one call, as JSON."},
