@@ -113,11 +113,10 @@ func (tour *tourist) serve(text string) {
 			tour.t.Errorf("the server did not end well: %v\n%s", err, &out)
 		}
 	})
-	for range 300 { // until it answers
+	for deadline := time.Now().Add(patient); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if tour.shell(tour.t.Context(), "writ status --config ~/writ-demo | grep -q ^address").Run() == nil {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 	tour.t.Fatal("the server does not answer")
 }
@@ -128,7 +127,7 @@ func (tour *tourist) expect(text, want string) {
 	tour.t.Helper()
 	pattern := regexp.MustCompile(`(?s)^` + strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(want)), "…", ".*") + `$`)
 	var got string
-	for range 200 {
+	for deadline := time.Now().Add(patient); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		out, _ := tour.shell(tour.t.Context(), text).CombinedOutput() // a refusal is an answer too
 		var lines []string
 		for line := range strings.Lines(string(out)) {
@@ -137,7 +136,6 @@ func (tour *tourist) expect(text, want string) {
 		if got = strings.TrimSpace(strings.Join(lines, "\n")); pattern.MatchString(got) {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 	tour.t.Errorf("%s\ngot\n%s\nwant\n%s", text, got, want)
 }
