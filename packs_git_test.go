@@ -166,6 +166,27 @@ func gitTools(t testing.TB, b *bench) []*catalog.Tool {
 	return tools
 }
 
+// TestGitToolsShareOneRoom compares the scripts: all but the last lines, which
+// say what a tool does in the room, are the same in every tool.
+func TestGitToolsShareOneRoom(t *testing.T) {
+	const last = "|| stop 'the index names files outside of the work tree'\n"
+	var room, from string
+	for _, tool := range gitTools(t, newBench(t, t.TempDir(), os.Getenv("PATH"))) {
+		c := tool.Document.Command
+		if c == nil || c.Stdin == nil || strings.Join(c.Argv[:4], " ") != "sh -s -- ${args.repo}" {
+			t.Errorf("%s does not run the script", tool.Name)
+			continue
+		}
+		script, _, found := strings.Cut(*c.Stdin, last)
+		if room == "" {
+			room, from = script, tool.Name
+		}
+		if !found || script != room {
+			t.Errorf("the scripts of %s and %s differ", from, tool.Name)
+		}
+	}
+}
+
 // TestTraps proves that each trap works with git itself, so that a tool which
 // does not spring it has done something about it.
 func TestTraps(t *testing.T) {
