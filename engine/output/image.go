@@ -14,9 +14,9 @@ func mediaTypes() []string { return []string{"image/png", "image/jpeg", "image/w
 
 // image attaches the body when it is one picture of a known kind, by its own
 // first bytes and never by what it is called (S-24). Structure is left out.
-func (s *Shape) image(result *call.Result, outcome call.Outcome) {
+func (s applied) image(result *call.Result, outcome call.Outcome) {
 	if outcome.Status != call.Complete {
-		if errors := newText(outcome.Errors); !errors.empty() {
+		if errors := s.newText(outcome.Errors); !errors.empty() {
 			result.Output, result.Truncated = errors.bound(s.maxBytes)
 		}
 		return

@@ -13,7 +13,7 @@ const Masked = "[masked]"
 
 // parsed reads the body as JSON and shapes it. What cannot be read is shown
 // as text, unless an allow-list says what may be shown.
-func (s *Shape) parsed(result *call.Result, outcome call.Outcome) {
+func (s applied) parsed(result *call.Result, outcome call.Outcome) {
 	var problem error
 	if outcome.Body.Truncated() {
 		problem = fmt.Errorf("it is larger than %d bytes", len(outcome.Body.Head)+len(outcome.Body.Tail))
@@ -31,7 +31,8 @@ func (s *Shape) parsed(result *call.Result, outcome call.Outcome) {
 }
 
 // structure shapes a value that is already canonical.
-func (s *Shape) structure(result *call.Result, v any) {
+func (s applied) structure(result *call.Result, v any) {
+	v = s.redact.data(v)
 	if s.hasRows {
 		found, ok := follow(v, s.rows).([]any)
 		if !ok {

@@ -6,8 +6,9 @@
 // max_rows, max_bytes, render. What it returns is bounded, valid UTF-8 and
 // free of terminal control, says where something was left out, and with
 // fields holds nothing that the author did not list — neither in an error nor
-// when the content cannot be read. The package does not redact (executors do,
-// while they read), keeps no state and starts nothing.
+// when the content cannot be read. It is redacted once more, because cleaning
+// and parsing can join what executors saw apart while they read. The package
+// keeps no state and starts nothing.
 package output
 
 import (
@@ -75,21 +76,23 @@ func (s *Shape) CaptureBytes() int64 {
 	return int64(s.maxBytes)
 }
 
-// Apply shapes one outcome. Success is true only for a complete call; Code is
-// the status otherwise.
-func (s *Shape) Apply(outcome call.Outcome) call.Result {
-	result := call.Result{Status: outcome.Status, Reason: outcome.Reason, ExitCode: outcome.ExitCode}
+// Apply shapes one outcome, of which Value may be changed. Redact cuts the
+// values of secrets out of a text; nil cuts nothing. Success is true only for a
+// complete call; Code is the status otherwise.
+func (s *Shape) Apply(outcome call.Outcome, redact func(text string) string) call.Result {
+	shape := applied{s, redact}
+	result := call.Result{Status: outcome.Status, Reason: shape.redact.shown(outcome.Reason), ExitCode: outcome.ExitCode}
 	switch {
 	case s.as == "image":
-		s.image(&result, outcome)
+		shape.image(&result, outcome)
 	case s.as == "lines":
-		s.lines(&result, outcome)
+		shape.lines(&result, outcome)
 	case s.as == "json" && (outcome.Body.Total > 0 || outcome.Value == nil):
-		s.parsed(&result, outcome)
+		shape.parsed(&result, outcome)
 	case outcome.Value != nil && (s.as != "text" || outcome.Body.Total == 0):
-		s.structure(&result, outcome.Value)
+		shape.structure(&result, outcome.Value)
 	default:
-		s.text(&result, outcome)
+		shape.text(&result, outcome)
 	}
 	if result.Success = result.Status == call.Complete; !result.Success {
 		result.Code = string(result.Status)
@@ -97,14 +100,27 @@ func (s *Shape) Apply(outcome call.Outcome) call.Result {
 	return result
 }
 
+// applied is a Shape at work on one outcome.
+type applied struct {
+	*Shape
+	redact redactor
+}
+
+// newText cleans captured output and redacts what came of it.
+func (s applied) newText(c call.Capture) text {
+	t := newText(c)
+	t.head, t.tail = s.redact.shown(t.head), s.redact.shown(t.tail)
+	return t
+}
+
 // text is the body, and what the program said on standard error when it did
 // not end well or said nothing else.
-func (s *Shape) text(result *call.Result, outcome call.Outcome) {
+func (s applied) text(result *call.Result, outcome call.Outcome) {
 	if len(s.fields) > 0 {
 		return // an allow-list without anything that it could list
 	}
-	body := newText(outcome.Body)
-	errors := newText(outcome.Errors)
+	body := s.newText(outcome.Body)
+	errors := s.newText(outcome.Errors)
 	switch {
 	case errors.empty() || outcome.Status == call.Complete && !body.empty():
 		result.Output, result.Truncated = body.bound(s.maxBytes)
@@ -122,9 +138,9 @@ func (s *Shape) text(result *call.Result, outcome call.Outcome) {
 }
 
 // lines gives the text and the same as a list. max_rows counts lines.
-func (s *Shape) lines(result *call.Result, outcome call.Outcome) {
+func (s applied) lines(result *call.Result, outcome call.Outcome) {
 	s.text(result, outcome)
-	body, _ := newText(outcome.Body).bound(s.maxBytes)
+	body, _ := s.newText(outcome.Body).bound(s.maxBytes)
 	lines := []any{}
 	for line := range strings.Lines(body) {
 		lines = append(lines, strings.TrimSuffix(line, "\n"))

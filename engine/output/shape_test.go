@@ -89,7 +89,7 @@ func TestApply(t *testing.T) {
 		{"no image", `{"as":"image"}`, said("<svg/>", ""), call.Result{Status: call.Failed, Reason: "the output is not a picture: want one of image/png, image/jpeg, image/webp, image/gif"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := shapeOf(t, c.block).Apply(c.outcome)
+			got := shapeOf(t, c.block).Apply(c.outcome, nil)
 			if c.want.Success = c.want.Status == call.Complete; !c.want.Success {
 				c.want.Code = string(c.want.Status)
 			}
@@ -102,16 +102,16 @@ func TestApply(t *testing.T) {
 
 func TestStructureTooLarge(t *testing.T) {
 	list := "[" + strings.Repeat(`"xxxxxxxxxxxxxxx",`, 1000) + `"x"]`
-	got := shapeOf(t, `{"as":"json","max_bytes":"1KiB"}`).Apply(said(list, ""))
+	got := shapeOf(t, `{"as":"json","max_bytes":"1KiB"}`).Apply(said(list, ""), nil)
 	if got.Status != call.Partial || got.Success || got.Structured != nil || !got.Truncated || got.Reason == "" || len(got.Output) > 1024 || !strings.Contains(got.Output, "bytes left out") {
 		t.Errorf("%+v", got)
 	}
 	cut := call.Outcome{Status: call.Complete, Body: call.Capture{Head: []byte(`{"a":`), Tail: []byte("}"), Total: 100}}
-	if got := shapeOf(t, `{"as":"json"}`).Apply(cut); got.Status != call.Failed || got.Structured != nil || !got.Truncated {
+	if got := shapeOf(t, `{"as":"json"}`).Apply(cut, nil); got.Status != call.Failed || got.Structured != nil || !got.Truncated {
 		t.Errorf("%+v", got)
 	}
 	big := call.Outcome{Status: call.Complete, Body: call.Capture{Head: []byte("GIF89a"), Total: MaxImageBytes + 1}}
-	if got := shapeOf(t, `{"as":"image"}`).Apply(big); got.Status != call.Failed || got.Attachments != nil {
+	if got := shapeOf(t, `{"as":"image"}`).Apply(big, nil); got.Status != call.Failed || got.Attachments != nil {
 		t.Errorf("%+v", got)
 	}
 }
@@ -123,10 +123,10 @@ func TestChecked(t *testing.T) {
 		}
 		return nil
 	})
-	if got := shape.Apply(said(`{"a":1}`, "")); !got.Success || got.Structured == nil {
+	if got := shape.Apply(said(`{"a":1}`, ""), nil); !got.Success || got.Structured == nil {
 		t.Errorf("%+v", got)
 	}
-	if got := shape.Apply(said(`{"b":1}`, "")); got.Status != call.Failed || got.Structured != nil || got.Code != "failed" {
+	if got := shape.Apply(said(`{"b":1}`, ""), nil); got.Status != call.Failed || got.Structured != nil || got.Code != "failed" {
 		t.Errorf("%+v", got)
 	}
 }

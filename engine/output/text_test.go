@@ -83,7 +83,7 @@ func FuzzRead(f *testing.F) {
 	loose := shapeOf(f, `{"as":"json"}`)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, s := range []*Shape{shape, loose} {
-			if got := s.Apply(said(string(data), "")); got.Success && got.Structured == nil {
+			if got := s.Apply(said(string(data), ""), nil); got.Success && got.Structured == nil {
 				t.Fatalf("%+v", got)
 			}
 		}

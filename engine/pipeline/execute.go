@@ -35,7 +35,7 @@ func (p *Pipeline) execute(ctx context.Context, f *flight, authorization approva
 	begin := p.Now()
 	outcome := p.run(ctx, f)
 	f.record.Stages.Execute = p.Now().Sub(begin).Microseconds()
-	result := f.tool.Output.Apply(outcome)
+	result := f.tool.Output.Apply(outcome, f.live.Secrets.Redact)
 	result.Tool, result.RequestID, result.Generation = f.tool.Name, f.request.ID, f.live.Generation
 	result.Risk, result.Ticket = f.assessment.Level.String(), f.ticket
 	return result

@@ -224,7 +224,7 @@ func (r *runner) output(given document.TestGiven, c document.TestCase) []string 
 	}
 	result := t.Output.Apply(call.Outcome{
 		Status: call.Complete, Body: call.Capture{Head: []byte(raw), Total: int64(len(raw))},
-	})
+	}, nil)
 	var want any
 	if err := json.Unmarshal(c.Expect.Output, &want); err != nil {
 		return []string{fmt.Sprintf("output: read what is expected: %v", err)}
