@@ -51,6 +51,9 @@ func (g *Guard) takeBody(e Endpoint, w http.ResponseWriter, r *http.Request) boo
 		if !late.Stop() {
 			_ = control.SetReadDeadline(time.Time{})
 		}
+		if bounded, ok := w.(*boundedWriter); ok {
+			bounded.whole = true
+		}
 		r.Body = body{bytes.NewReader(data), data}
 		return true
 	}
@@ -91,6 +94,20 @@ type boundedWriter struct {
 	control *http.ResponseController
 	timeout time.Duration
 	until   time.Time // the deadline that is set
+	whole   bool      // the body of the request has been read
+}
+
+// leftBody is how long the server goes on reading a body that nobody reads. It
+// does so before it answers, so that the answer is not lost, and would wait
+// for ever for bytes that do not come.
+const leftBody = 500 * time.Millisecond
+
+// leaveBody bounds the wait for a body that was not read. The server sets a
+// deadline of its own before it reads the next request.
+func (b *boundedWriter) leaveBody() {
+	if !b.whole {
+		_ = b.control.SetReadDeadline(time.Now().Add(leftBody))
+	}
 }
 
 func newBoundedWriter(w http.ResponseWriter, timeout time.Duration) *boundedWriter {

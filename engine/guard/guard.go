@@ -84,13 +84,20 @@ func New(o Options) *Guard {
 // Host or Origin is not ours (S-14), except to the open paths.
 func (g *Guard) Outermost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		bounded := newBoundedWriter(w, g.options.WriteTimeout)
+		if r.ContentLength != 0 {
+			if r.Method != http.MethodPost {
+				bounded.leaveBody() // nobody reads it, and an answer that streams would wait for it
+			}
+			defer bounded.leaveBody()
+		}
 		if !slices.Contains(g.options.Open, r.URL.Path) {
 			if reason := g.options.Hosts.check(r); reason != "" {
-				g.refuse(w, reason, http.StatusForbidden, "")
+				g.refuse(bounded, reason, http.StatusForbidden, "")
 				return
 			}
 		}
-		next.ServeHTTP(newBoundedWriter(w, g.options.WriteTimeout), r)
+		next.ServeHTTP(bounded, r)
 	})
 }
 

@@ -235,3 +235,41 @@ func TestClientThatDoesNotRead(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestBodyOfAStranger: who is turned away, or asks for what has no body,
+// cannot hold a connection by promising one that never comes.
+func TestBodyOfAStranger(t *testing.T) {
+	g := guard.New(guard.Options{
+		Hosts: hosts(t, guard.HostOptions{Bound: address("127.0.0.1:1")}), Open: []string{"/healthz"}, Authenticator: oneToken("t"),
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", g.Authenticated(guard.Endpoint{Methods: []string{"GET", "POST"}}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
+	mux.HandleFunc("/healthz", func(http.ResponseWriter, *http.Request) {})
+	server := httptest.NewServer(g.Outermost(mux))
+	t.Cleanup(server.Close)
+	for name, head := range map[string]string{
+		"no token":        "POST /mcp HTTP/1.1\r\nHost: localhost:1\r\nContent-Length: 1000\r\n\r\n{",
+		"no token, chunk": "POST /mcp HTTP/1.1\r\nHost: localhost:1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{",
+		"wrong host":      "POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 1000\r\n\r\n{",
+		"open path":       "GET /healthz HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 1000\r\n\r\n{",
+		"no such path":    "POST /no HTTP/1.1\r\nHost: localhost:1\r\nContent-Length: 1000\r\n\r\n{",
+		"get":             "GET /mcp HTTP/1.1\r\nHost: localhost:1\r\nAuthorization: Bearer t\r\nContent-Length: 1000\r\n\r\n{",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := net.Dial("tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := io.WriteString(conn, head); err != nil {
+				t.Fatal(err)
+			}
+			_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second)) // for a broken guard only
+			answer, err := io.ReadAll(conn)
+			if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 ") {
+				t.Errorf("%q, %v", answer, err)
+			}
+		})
+	}
+}
