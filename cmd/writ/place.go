@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -18,8 +22,17 @@ import (
 type place struct {
 	configuration setting.Configuration
 	settings      *setting.Settings
-	sources       func() setting.Sources // reads writ.yaml again
+	sources       func() setting.Sources // where settings come from, but writ.yaml
 	state         string
+	embedded      []byte // writ.yaml of the packs in the binary
+
+	// last is what read found, so that a reload which other files caused does
+	// not parse writ.yaml again.
+	last struct {
+		data     []byte
+		settings *setting.Settings
+		problems diag.List
+	}
 }
 
 // place finds the configuration and reads its settings. Strange says that the
@@ -30,7 +43,7 @@ func (a *app) place(c *cobra.Command, strange bool) (*place, error) {
 		return nil, err
 	}
 	flags := settingFlags(c)
-	p := &place{configuration: configuration, sources: func() setting.Sources {
+	p := &place{configuration: configuration, embedded: a.embeddedSettings(), sources: func() setting.Sources {
 		return setting.Sources{
 			File: configuration.File(), Base: configuration.Dir, Environ: a.environ, Flags: flags,
 		}
@@ -74,15 +87,25 @@ func shownDir(c setting.Configuration) string {
 	return c.Dir
 }
 
-// embeddedSettings is the writ.yaml of the packs in the binary: no folder of
-// the machine is open to them.
-const embeddedSettings = "version: 1\n"
+// embeddedSettings is the writ.yaml of the packs in the binary. Nothing of the
+// machine is open to them, but a folder that a person would have to make.
+func (a *app) embeddedSettings() []byte {
+	base := a.getenv("XDG_DATA_HOME")
+	if home := a.getenv("HOME"); !filepath.IsAbs(base) && filepath.IsAbs(home) {
+		base = filepath.Join(home, ".local", "share")
+	}
+	if !filepath.IsAbs(base) {
+		return []byte("version: 1\n")
+	}
+	work, _ := json.Marshal(filepath.Join(base, "writ", "work")) // a text always encodes
+	return append(append([]byte("version: 1\nroots: {work: "), work...), "}\n"...)
+}
 
-// read reads the settings as they are now.
+// read reads the settings as they are now. One goroutine does so at a time.
 func (p *place) read() (*setting.Settings, diag.List) {
 	sources := p.sources()
 	if p.configuration.Embedded {
-		sources.Data = []byte(embeddedSettings)
+		sources.Data = p.embedded
 		return setting.Load(sources)
 	}
 	data, err := readFile(sources.File)
@@ -91,8 +114,12 @@ func (p *place) read() (*setting.Settings, diag.List) {
 		problems.Errorf(diag.Position{File: sources.File}, "unreadable", "%v", err)
 		return nil, problems
 	}
-	sources.Data = data
-	settings, problems := setting.Load(sources)
+	if p.last.data == nil || !bytes.Equal(data, p.last.data) {
+		sources.Data = data
+		p.last.data = data
+		p.last.settings, p.last.problems = setting.Load(sources)
+	}
+	settings, problems := p.last.settings, slices.Clone(p.last.problems)
 	// Whoever can write the folder can put another writ.yaml into it.
 	problems = append(problems, load.Exposed(p.configuration.Dir, sources.File)...).Sorted()
 	if problems.HasErrors() {
