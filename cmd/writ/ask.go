@@ -33,6 +33,7 @@ func (a *app) ask(ctx context.Context, p *place, q question) error {
 	if err != nil {
 		return err
 	}
+	e.alone = true
 	return errors.Join(a.answer(ctx, e, q), e.close(ctx))
 }
 

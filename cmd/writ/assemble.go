@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -45,6 +46,10 @@ type engine struct {
 	// lists, and calls nothing.
 	store    *store.Store
 	pipeline *pipeline.Pipeline
+	desk     *approval.Desk
+	// alone says that no other process can reach this engine, so nobody can be
+	// asked.
+	alone bool
 }
 
 // The secrets of the state folder that the command line keeps there.
@@ -92,8 +97,9 @@ func (a *app) open(ctx context.Context, p *place, how assembly) (*engine, error)
 	if err != nil {
 		return nil, errors.Join(err, e.close(ctx))
 	}
+	e.desk = approval.NewDesk(a.now, newTicketID)
 	e.pipeline = pipeline.New(pipeline.Options{
-		Live: &e.live, Desk: approval.NewDesk(a.now, rand.Text), Journal: e.store, Key: auditKey,
+		Live: &e.live, Desk: e.desk, Approvers: e.mayApprove, Journal: e.store, Key: auditKey,
 		Limits: pipeline.Limits{
 			Calls: p.settings.Limits.Calls, PerPrincipal: p.settings.Limits.CallsPerPrincipal,
 			ArgumentsBytes: int(p.settings.Limits.ArgumentBytes),
@@ -168,3 +174,7 @@ func (e *engine) close(ctx context.Context) error {
 	defer cancel()
 	return e.store.Close(ctx)
 }
+
+// newTicketID makes an id that nobody can guess (80 random bits) and a person
+// can type (contract S-49).
+func newTicketID() string { return "r" + strings.ToLower(rand.Text()[:16]) }

@@ -30,18 +30,20 @@ type builder struct {
 	protected []string         // beside what the settings name
 	live      catalog.Live
 	callers   atomic.Pointer[identity.Callers]
+	approvers atomic.Pointer[identity.Approvers]
 	inForce   product
 	newest    *catalog.Catalog // that was compiled
 }
 
 // product is all that a generation is made of.
 type product struct {
-	settings *setting.Settings
-	set      *document.Set
-	inputs   catalog.Inputs
-	own      []string // Writ's own files and folders
-	catalog  *catalog.Catalog
-	callers  *identity.Callers
+	settings  *setting.Settings
+	set       *document.Set
+	inputs    catalog.Inputs
+	own       []string // Writ's own files and folders
+	catalog   *catalog.Catalog
+	callers   *identity.Callers
+	approvers *identity.Approvers
 }
 
 // build is the reload.Build of the engine.
@@ -60,8 +62,10 @@ func (b *builder) build(ctx context.Context) reload.Candidate {
 	next.set = set
 	if callers, err := b.identify(settings); err != nil {
 		b.complain(&c.Problems, "callers", err)
+	} else if approvers, err := identity.NewApprovers(settings.Approvers, callers); err != nil {
+		b.complain(&c.Problems, "approvers", err)
 	} else {
-		next.callers = callers
+		next.callers, next.approvers = callers, approvers
 	}
 	own := b.own(settings, set)
 	roots, err := b.roots(settings, own)
@@ -87,6 +91,7 @@ func (b *builder) build(ctx context.Context) reload.Candidate {
 	c.Commit = func() uint64 {
 		b.inForce = next
 		b.callers.Store(next.callers)
+		b.approvers.Store(next.approvers)
 		b.live.Publish(generation)
 		return generation.Generation
 	}
@@ -213,7 +218,8 @@ func look(paths []string) string {
 func (b *builder) same(next product) bool {
 	old := b.inForce
 	return old.set != nil && sameDocuments(old.set, next.set) && reflect.DeepEqual(old.inputs, next.inputs) &&
-		reflect.DeepEqual(old.settings.Callers, next.settings.Callers)
+		reflect.DeepEqual(old.settings.Callers, next.settings.Callers) &&
+		reflect.DeepEqual(old.settings.Approvers, next.settings.Approvers)
 }
 
 // sameDocuments compares by identity: the loader gives the same document for

@@ -166,12 +166,23 @@ func (a *app) serveEngine(ctx context.Context, e *engine, secure *tls.Config) er
 	a.banner(e, outcome)
 	running, stop := context.WithCancel(ctx)
 	following := e.follow(running)
+	go e.announce(running)
 	commands := desk.serve(running, e, mcp)
-	err = guard.Serve(running, guard.ServeOptions{Listener: listener, Handler: handler, TLS: secure, Drain: mcp.Close, Log: e.log})
+	err = guard.Serve(running, guard.ServeOptions{Listener: listener, Handler: handler, TLS: secure, Drain: e.drain(mcp), Log: e.log})
 	stop()
 	err = errors.Join(err, <-commands)
 	<-following
 	return err
+}
+
+// drain ends what waits for people, lets running calls end, and then stops
+// those that go on without their callers.
+func (e *engine) drain(mcp *mcpserver.Server) func(context.Context) error {
+	return func(ctx context.Context) error {
+		e.desk.Close("the server stops")
+		defer e.pipeline.Halt()
+		return mcp.Close(ctx)
+	}
 }
 
 func listen(address string) (net.Listener, error) {

@@ -101,7 +101,7 @@ func (a *app) ownStdio(ctx context.Context, e *engine) error {
 	stop()
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	err = errors.Join(err, mcp.Close(closing), <-commands)
+	err = errors.Join(err, e.drain(mcp)(closing), <-commands)
 	<-following
 	return err
 }

@@ -58,6 +58,9 @@ func (e *engine) verbs() map[string]control.Verb {
 		"explain": e.answerExplain,
 		"tools":   e.answerTools,
 		"audit":   e.answerAudit,
+
+		"approvals": e.answerApprovals,
+		"verdict":   e.answerVerdict,
 	}
 }
 
@@ -73,7 +76,7 @@ func (e *engine) answerCall(ctx context.Context, with json.RawMessage, _ func(an
 	if e.pipeline == nil {
 		return nil, errors.New("nothing can be called without a state folder")
 	}
-	request := call.Request{Tool: q.Tool, Entry: call.EntryCLI, Local: q.As == ""}
+	request := call.Request{Tool: q.Tool, Entry: call.EntryCLI, Local: q.As == "", Unattended: e.alone}
 	var err error
 	if request.Principal, err = e.caller(q.As, q.Token); err != nil {
 		return nil, err

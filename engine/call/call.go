@@ -116,6 +116,16 @@ func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 // MarshalText writes the digest in hexadecimal.
 func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
+// UnmarshalText reads hexadecimal.
+func (d *Digest) UnmarshalText(text []byte) error {
+	sum, err := hex.DecodeString(string(text))
+	if err != nil || len(sum) != sha256.Size {
+		return fmt.Errorf("digest %q is not a SHA-256 sum in hexadecimal", text)
+	}
+	*d = Digest(sum)
+	return nil
+}
+
 // Effect is exactly what an executor will do, fixed before anybody decides.
 type Effect struct {
 	// Bound is a canonical value that holds everything an approval binds:

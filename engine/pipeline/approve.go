@@ -39,13 +39,13 @@ func (f *flight) stop(refused *refusalError) (approval.Authorization, *call.Resu
 
 // ask waits for a person.
 func (p *Pipeline) ask(ctx context.Context, f *flight) (approval.Authorization, *call.Result) {
-	if !p.Asks {
-		return f.stop(refusal("approval_required",
-			"a person has to approve this call (risk %s%s), and approvals come with the next version", f.assessment.Level, f.reasons()))
-	}
 	if f.decision.Unattended || f.request.Unattended {
 		return f.stop(refusal("unattended",
 			"a person would have to approve this call (risk %s%s), and nobody can be asked here", f.assessment.Level, f.reasons()))
+	}
+	if !p.answerable(f) {
+		return f.stop(refusal("approval_required",
+			"a person has to approve this call (risk %s%s), and there is nobody who may", f.assessment.Level, f.reasons()))
 	}
 	f.unlock()
 	question := approval.Question{Prepared: f.prepared, Assessment: f.assessment, Decision: f.decision}
@@ -72,6 +72,31 @@ func (p *Pipeline) ask(ctx context.Context, f *flight) (approval.Authorization, 
 		refused.reason = fmt.Sprintf("%s (risk %s%s)", answer.Reason, f.assessment.Level, f.reasons())
 	}
 	return f.stop(refused)
+}
+
+// answerable reports whether enough people exist for every set of approvers.
+func (p *Pipeline) answerable(f *flight) bool {
+	if p.Approvers == nil {
+		return false
+	}
+	people := p.Approvers()
+	sets := f.decision.Approvers
+	if len(sets) == 0 {
+		sets = []policy.Approvers{{}}
+	}
+	for _, set := range sets {
+		able := 0
+		for _, person := range people {
+			self := person.Name == f.request.Principal.Name && !set.AllowsSelf(person.Terminal)
+			if set.Includes(person.Name, person.Roles) && !self {
+				able++
+			}
+		}
+		if able < max(1, set.Count) {
+			return false
+		}
+	}
+	return true
 }
 
 func (f *flight) denied() *refusalError {

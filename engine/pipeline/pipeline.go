@@ -52,9 +52,9 @@ type Options struct {
 	UID     int
 	Log     *slog.Logger
 	Observe func(audit.Record)
-	// Asks says that approvers can be reached. Without it what needs a person is
-	// refused.
-	Asks bool
+	// Approvers lists who can be asked. Where too few of them could approve a
+	// call it is refused, and nobody is asked. Nil means nobody.
+	Approvers func() []approval.Approver
 }
 
 // Pipeline takes calls. It is safe for concurrent use.
