@@ -113,6 +113,13 @@ func (c *compiler) word(text string, i int) *word {
 		c.mistakes.Errorf(c.at("argv", i), "argv-nul", "an argument cannot hold a NUL byte")
 		return nil
 	}
+	if parts := parsed.Parts(); len(parts) > 1 && (parts[0].Literal == "-" || parts[0].Literal == "--") {
+		if t, _, _ := c.roots().Lookup(parts[1].Path); t.Kind != value.Integer && len(t.Enum) == 0 {
+			c.mistakes.Errorf(c.at("argv", i), "option-slot", "${%s} would decide which option this is", parts[1].Name()).
+				Hinted("write the option out, or list the values that the argument may have in enum")
+			return nil
+		}
+	}
 	if slot, whole := parsed.Whole(); whole {
 		t, _, _ := c.roots().Lookup(slot)
 		if problem := notWords(t); problem != "" {

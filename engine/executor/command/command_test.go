@@ -140,6 +140,18 @@ func TestArgv(t *testing.T) {
 	}
 }
 
+// TestPreviewHasNoLineOfACaller: a word cannot pass for a line of its own.
+func TestPreviewHasNoLineOfACaller(t *testing.T) {
+	effect, err := prepare(t, `{"argv":["p","${args.s}","-${args.n}"],"env":{"A":"${args.s}"}}`, map[string]any{"s": "it's\nin /safe \"\u202ex\u2028", "n": int64(3)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const word = `$'it\'s\nin /safe \"\u202ex\u2028'`
+	if !strings.HasPrefix(effect.Preview, "p "+word+" -3\nin /\n") || !strings.Contains(effect.Preview, "with A="+word+"\n") {
+		t.Errorf("%q", effect.Preview)
+	}
+}
+
 func TestArgvRefused(t *testing.T) {
 	for _, c := range []struct {
 		block string
@@ -188,6 +200,14 @@ func TestCompileMistakes(t *testing.T) {
 		{`{"argv":["sh","-c","echo ${args.s}"]}`, "slot-in-code"},
 		{`{"argv":["bash","-euc","${args.s}"]}`, "slot-in-code"},
 		{`{"argv":["perl","-e","${args.s}"]}`, "slot-in-code"},
+		{`{"argv":["python3","-c${args.s}"]}`, "slot-in-code"},
+		{`{"argv":["python3","-Icprint(${args.s})"]}`, "slot-in-code"},
+		{`{"argv":["node","--eval=${args.s}"]}`, "slot-in-code"},
+		{`{"argv":["timeout","5","bash","-lc","echo ${args.s}"]}`, "slot-in-code"},
+		{`{"argv":["busybox","sh","-c","echo ${args.s}"]}`, "slot-in-code"},
+		{`{"argv":["env","A=1","nice","sh","-e","-c","echo ${args.s}"]}`, "slot-in-code"},
+		{`{"argv":["p","-${args.s}"]}`, "option-slot"},
+		{`{"argv":["p","--${args.s}=1"]}`, "option-slot"},
 		{`{"argv":["p","${args.o}"]}`, "optional-slot"},
 		{`{"argv":["p","x${args.o}"]}`, "optional-slot"},
 		{`{"argv":["p","x${args.l}"]}`, "slot-type"},

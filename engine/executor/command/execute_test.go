@@ -199,6 +199,24 @@ func TestSurroundings(t *testing.T) {
 	}
 }
 
+// TestNoRelativeFolderInPath: what a program starts by name is never found in
+// the folder that it works in.
+func TestNoRelativeFolderInPath(t *testing.T) {
+	for path, want := range map[string]string{
+		":/bin::/usr/bin:.:bin:": "PATH=/bin:/usr/bin\n",
+		".:":                     "",
+		"":                       "",
+	} {
+		t.Setenv("PATH", path)
+		t.Setenv("HOME", "")
+		t.Setenv("LANG", "")
+		got := execute(t, context.Background(), block(t, "", "env"), nil, executor.Run{})
+		if text := strings.ReplaceAll(string(got.Body.Head), "HOME=\nLANG=\n", ""); text != want {
+			t.Errorf("%q: %q", path, text)
+		}
+	}
+}
+
 func TestNoDescriptorIsInherited(t *testing.T) {
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
 		t.Skip("no /proc on this system")

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // program is one executable file, as it was when it was looked at.
@@ -70,17 +73,23 @@ func identify(path string) (program, error) {
 }
 
 // quote writes words as a shell would need them, for people to read. Nothing
-// is ever given to a shell.
+// is ever given to a shell. A line break or another character that does not
+// print is written as an escape: no word can look like a line of its own.
 func quote(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
 		quoted[i] = word
-		if word == "" || strings.ContainsFunc(word, unsafe) {
+		if strings.ContainsFunc(word, unprintable) {
+			inner := strconv.Quote(word)
+			quoted[i] = "$'" + strings.ReplaceAll(inner[1:len(inner)-1], "'", `\'`) + "'"
+		} else if word == "" || strings.ContainsFunc(word, unsafe) {
 			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
 	}
 	return strings.Join(quoted, " ")
 }
+
+func unprintable(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 
 func unsafe(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@%+,", r))

@@ -50,7 +50,38 @@ func (c *compiler) program() {
 	}
 	if code, ok := interpreters()[base(c.block.Argv[at])]; ok {
 		c.script(at, code)
+		return
 	}
+	c.wrapped(at)
+}
+
+// wrapped looks for code that another program hands to an interpreter, as in
+// timeout 5 sh -c … or docker exec NAME sh -c ….
+func (c *compiler) wrapped(at int) {
+	for i := at + 1; i < len(c.block.Argv); i++ {
+		code, ok := interpreters()[base(c.block.Argv[i])]
+		for next := i + 1; ok && next < len(c.block.Argv) && strings.HasPrefix(c.block.Argv[next], "-"); next++ {
+			if c.code(next, code) {
+				return
+			}
+		}
+	}
+}
+
+// code reports whether an item says that code follows, or holds it, and
+// refuses a slot inside the code.
+func (c *compiler) code(at int, code []string) bool {
+	if !isCode(c.block.Argv[at], code) {
+		return false
+	}
+	for i := at; i <= at+1 && i < len(c.block.Argv); i++ {
+		if strings.Contains(c.block.Argv[i], "${") {
+			c.mistakes.Errorf(c.at("argv", i), "slot-in-code", "an argument inside code becomes code").
+				Hinted("pass it behind the code as an argument of its own, and read it there as \"$1\" or the like")
+			break
+		}
+	}
+	return true
 }
 
 // base is the name of a program without folder, version and suffix.
@@ -63,11 +94,7 @@ func (c *compiler) script(at int, code []string) {
 	first := true
 	for i := at + 1; i < len(c.block.Argv); i++ {
 		word := c.block.Argv[i]
-		if isCode(word, code) {
-			if i+1 < len(c.block.Argv) && strings.Contains(c.block.Argv[i+1], "${") {
-				c.mistakes.Errorf(c.at("argv", i+1), "slot-in-code", "an argument inside code becomes code").
-					Hinted("pass it behind the code as an argument of its own, and read it there as \"$1\" or the like")
-			}
+		if c.code(i, code) {
 			return // what follows is data
 		}
 		if word == "-m" {
@@ -89,13 +116,25 @@ func (c *compiler) script(at int, code []string) {
 	}
 }
 
-// isCode also sees -c among short options, as in bash -euc.
+// isCode also sees -c among short options, as in bash -euc, and code that is
+// joined to its option, as in python -c${args.x} or node --eval=${args.x}.
 func isCode(word string, code []string) bool {
-	if slices.Contains(code, word) {
+	option, _, joined := strings.Cut(word, "${")
+	if joined {
+		option = strings.TrimSuffix(option, "=")
+	}
+	if slices.Contains(code, option) {
 		return true
 	}
-	return len(word) > 2 && word[0] == '-' && word[1] != '-' && slices.ContainsFunc(code, func(option string) bool {
-		return len(option) == 2 && strings.HasSuffix(word, option[1:])
+	if len(option) < 3 || option[0] != '-' || option[1] == '-' {
+		return false
+	}
+	letters := option[1:]
+	if end := strings.IndexFunc(letters, func(r rune) bool { return (r|0x20) < 'a' || (r|0x20) > 'z' }); joined && end >= 0 {
+		letters = letters[:end] // the code itself may begin before the slot
+	}
+	return slices.ContainsFunc(code, func(one string) bool {
+		return len(one) == 2 && (strings.HasSuffix(letters, one[1:]) || joined && strings.Contains(letters, one[1:]))
 	})
 }
 

@@ -141,6 +141,10 @@ func (c *command) environ(lookup template.Lookup) (environ []string, bound map[s
 	bound = map[string]any{}
 	for _, name := range c.inherit {
 		v, ok := c.kind.Env(name)
+		if name == "PATH" {
+			v = absoluteFolders(v)
+			ok = v != "" // an empty PATH would mean the folder that the program works in
+		}
 		if !ok || hasNUL(v) {
 			continue
 		}
@@ -175,6 +179,14 @@ func (c *command) environ(lookup template.Lookup) (environ []string, bound map[s
 		environ = append(environ, entry)
 	}
 	return environ, bound, nil
+}
+
+// absoluteFolders leaves out of a PATH what is relative or empty. What a
+// program starts by name would otherwise be looked for where it works, which
+// may be a repository that somebody else filled.
+func absoluteFolders(path string) string {
+	folders := slices.DeleteFunc(filepath.SplitList(path), func(folder string) bool { return !filepath.IsAbs(folder) })
+	return strings.Join(folders, string(filepath.ListSeparator))
 }
 
 // input renders standard input; present is false when there is none.
