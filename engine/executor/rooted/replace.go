@@ -55,7 +55,8 @@ func (f *Folder) State(name string) (State, error) {
 
 // Replace makes content the whole of a file, or leaves the file as it is.
 // It is refused with ErrChanged unless the file is still in the state before.
-// Permissions and owner are kept; a new file gets 0644 less the umask. The
+// Permissions and owner are kept, but for set-uid and set-gid: what a caller
+// wrote never runs as somebody else. A new file gets 0644 less the umask. The
 // content is on the disk when Replace returns nil.
 func (f *Folder) Replace(name string, before State, content []byte) error {
 	if err := f.still(name, before); err != nil {
@@ -92,7 +93,7 @@ func (f *Folder) still(name string, before State) error {
 
 // stage writes the content beside the file, complete and durable.
 func (f *Folder) stage(name string, before State, content []byte) (string, error) {
-	file, temporary, err := f.temporary(content)
+	file, temporary, err := f.temporary(content, before)
 	if err != nil {
 		return "", f.fail(name, err)
 	}
@@ -114,12 +115,16 @@ func (f *Folder) stage(name string, before State, content []byte) (string, error
 
 // temporary makes a file that did not exist. A name is tried again with
 // another number when a call that was killed has left one behind.
-func (f *Folder) temporary(content []byte) (*os.File, string, error) {
+func (f *Folder) temporary(content []byte, before State) (*os.File, string, error) {
+	mode := fs.FileMode(0o644)
+	if before.Exists {
+		mode = 0o600 // nobody reads along until it has the permissions of the file
+	}
 	sum := sha256.Sum256(content)
 	var last error
 	for try := range 16 {
 		name := fmt.Sprintf(".writ-%x-%d.tmp", sum[:6], try)
-		file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if err == nil {
 			return file, name, nil
 		}
@@ -136,11 +141,10 @@ func (f *Folder) inherit(file *os.File, name string, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	// The owner comes first: changing it clears the set-uid bits.
 	if err := copyOwner(file, info); err != nil {
 		return err
 	}
-	return file.Chmod(mode)
+	return file.Chmod(mode &^ (fs.ModeSetuid | fs.ModeSetgid))
 }
 
 // create gives the name to a file only if nothing has it. A file system
