@@ -14,6 +14,14 @@ var errTooLong = errors.New("too long")
 // permission bits that the opened file has. Windows has no such bits: there it
 // reports 0600.
 func ReadFile(path string) ([]byte, fs.FileMode, error) {
+	// Opening a pipe waits for a writer, and with it would the whole reload.
+	seen, err := os.Stat(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !seen.Mode().IsRegular() {
+		return nil, 0, &fs.PathError{Op: "read", Path: path, Err: fs.ErrInvalid}
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, 0, err
@@ -23,7 +31,7 @@ func ReadFile(path string) ([]byte, fs.FileMode, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if !info.Mode().IsRegular() {
+	if !os.SameFile(seen, info) {
 		return nil, 0, &fs.PathError{Op: "read", Path: path, Err: fs.ErrInvalid}
 	}
 	data, err := io.ReadAll(io.LimitReader(file, MaxBytes+3))
