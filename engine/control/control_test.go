@@ -14,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/writ-dev/writ/engine/control"
@@ -164,6 +166,56 @@ func TestSocketIsPrivate(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v, %v", info.Mode(), err)
 	}
+}
+
+// starved is a listener that finds no descriptor the first time.
+type starved struct {
+	net.Listener
+	once sync.Once
+}
+
+func (s *starved) Accept() (conn net.Conn, err error) {
+	s.once.Do(func() { err = &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)} })
+	if err != nil {
+		return nil, err
+	}
+	return s.Listener.Accept()
+}
+
+// TestShortageDoesNotEndTheSocket: descriptors that clients of another
+// listener use up come back.
+func TestShortageDoesNotEndTheSocket(t *testing.T) {
+	dir := private(t, "s")
+	listener, err := control.Listen(dir, os.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- control.Serve(ctx, &starved{Listener: listener}, control.Options{Verbs: verbs, Log: slog.New(slog.DiscardHandler)})
+	}()
+	var got int
+	if err := control.Ask(t.Context(), dir, control.Question{Do: "add", With: sum{1, 2}, Into: &got}); err != nil || got != 3 {
+		t.Errorf("got %d, %v", got, err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPlaceOfSomebodyElse: what stands where an earlier owner's socket was,
+// outside the state folder, does not keep a new owner from listening.
+func TestPlaceOfSomebodyElse(t *testing.T) {
+	dir, other := private(t, strings.Repeat("long", 40)), t.TempDir()
+	if err := os.MkdirAll(filepath.Join(other, "control.sock", "full"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "control.path"), []byte(filepath.Join(other, "control.sock")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start(t, dir)()
 }
 
 func TestGoingAwayCancels(t *testing.T) {

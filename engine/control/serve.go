@@ -10,6 +10,7 @@ import (
 	"net"
 	"runtime/debug"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -65,6 +66,14 @@ type server struct {
 func (s *server) accept(ctx context.Context, listener net.Listener) error {
 	for {
 		conn, err := listener.Accept()
+		if short(err) {
+			s.Log.Warn("a command cannot be heard at present", "reason", err)
+			select {
+			case <-time.After(oneBreath):
+			case <-ctx.Done():
+			}
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -79,6 +88,20 @@ func (s *server) accept(ctx context.Context, listener net.Listener) error {
 			s.Log.Warn("a command was turned away: too many connections", "limit", MaxConnections)
 		}
 	}
+}
+
+// oneBreath is the pause after a shortage of the system.
+const oneBreath = 100 * time.Millisecond
+
+// short reports a shortage that passes, such as of descriptors, which clients
+// of other listeners can bring about: it must not end the socket.
+func short(err error) bool {
+	for _, shortage := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOBUFS, syscall.ECONNABORTED} {
+		if errors.Is(err, shortage) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *server) connection(ctx context.Context, conn net.Conn) {

@@ -63,10 +63,12 @@ func removeStale(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	within := filepath.Dir(path) == dir
+	// Elsewhere, somebody else may have taken the place: then it is not used.
+	if err := os.Remove(path); err != nil && within && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the socket of an earlier server: %w", err)
 	}
-	if filepath.Dir(path) != dir {
+	if !within {
 		_ = os.Remove(filepath.Dir(path)) // it is empty, or not ours to remove
 		_ = os.Remove(filepath.Join(dir, elsewhereName))
 	}
