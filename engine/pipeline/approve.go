@@ -39,13 +39,13 @@ func (f *flight) stop(refused *refusalError) (approval.Authorization, *call.Resu
 
 // ask waits for a person.
 func (p *Pipeline) ask(ctx context.Context, f *flight) (approval.Authorization, *call.Result) {
-	if f.decision.Unattended || f.request.Unattended {
-		return f.stop(refusal("unattended",
-			"a person would have to approve this call (risk %s%s), and nobody can be asked here", f.assessment.Level, f.reasons()))
-	}
 	if !p.answerable(f) {
 		return f.stop(refusal("approval_required",
 			"a person has to approve this call (risk %s%s), and there is nobody who may", f.assessment.Level, f.reasons()))
+	}
+	if f.decision.Unattended || f.request.Unattended {
+		return f.stop(refusal("unattended",
+			"a person would have to approve this call (risk %s%s), and nobody can be asked here", f.assessment.Level, f.reasons()))
 	}
 	f.unlock()
 	question := approval.Question{Prepared: f.prepared, Assessment: f.assessment, Decision: f.decision}
