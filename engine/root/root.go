@@ -89,9 +89,9 @@ func (s *Set) open(name, written, base string) (folder, error) {
 	path = filepath.Clean(path)
 	f := folder{name: name, path: path, alias: path}
 	if found, err := filepath.EvalSymlinks(path); err != nil {
-		f.missing = fmt.Sprintf("the folder %s of roots.%s cannot be used: %v", written, name, reason(err))
+		f.missing = fmt.Sprintf("roots.%s cannot be used: %v", name, reason(err))
 	} else if info, err := os.Stat(found); err != nil || !info.IsDir() {
-		f.missing = fmt.Sprintf("%s of roots.%s is not a folder", written, name)
+		f.missing = fmt.Sprintf("roots.%s is not a folder", name)
 	} else {
 		f.path = found
 	}
@@ -132,7 +132,7 @@ func (s *Set) Declared(name string) bool {
 }
 
 // Available reports whether the root's folder was there when the set was
-// opened, and otherwise why not, for the person who runs the server.
+// opened, and otherwise why not. Callers may read it: it names no path.
 func (s *Set) Available(name string) (ok bool, why string) {
 	if name == Anywhere {
 		return true, ""
