@@ -62,6 +62,8 @@ func deny(name string, m *document.Match, list ...document.DenyRule) *document.A
 func TestMistakes(t *testing.T) {
 	tools := []*document.Tool{newTool("git_log", "git"), newTool("git_push", "git"), newTool("ls", "")}
 	exact := &document.Match{Tools: []string{"git_log"}}
+	scopeless := newTool("scopeless", "git")
+	scopeless.Scope = nil
 	for name, c := range map[string]struct {
 		set  document.Set
 		want string // part of a diagnostic, or "" for none
@@ -72,6 +74,10 @@ func TestMistakes(t *testing.T) {
 		"pattern may be empty": {document.Set{RiskRules: []*document.RiskRules{rules("r", &document.Match{Tools: []string{"svn_*"}, AllowNone: true})}}, ""},
 		"unknown group":        {document.Set{Policies: []*document.ApprovalPolicy{deny("p", &document.Match{Groups: []string{"gti"}})}}, `did you mean "git"?`},
 		"unknown scope":        {document.Set{Policies: []*document.ApprovalPolicy{deny("p", &document.Match{Scope: map[string][]string{"mod": {"a"}}})}}, "no tool has a scope"},
+		"scope of another":     {document.Set{Tools: []*document.Tool{scopeless}, Policies: []*document.ApprovalPolicy{deny("p", &document.Match{Tools: []string{"scopeless"}, Scope: map[string][]string{"mode": {"a"}}})}}, `has no scope "mode"`},
+		"keys exclude":         {document.Set{Policies: []*document.ApprovalPolicy{deny("p", &document.Match{Tools: []string{"ls"}, Groups: []string{"git"}})}}, "no tool is selected by all keys"},
+		"unknown label":        {document.Set{Policies: []*document.ApprovalPolicy{deny("p", &document.Match{Labels: map[string][]string{"teir": {"1"}}})}}, "no tool is selected by all keys"},
+		"keys may exclude":     {document.Set{Policies: []*document.ApprovalPolicy{deny("p", &document.Match{Tools: []string{"ls"}, Groups: []string{"git"}, AllowNone: true})}}, ""},
 		"unknown field":        {document.Set{RiskRules: []*document.RiskRules{rules("r", exact, document.RiskRule{ID: "a", When: "args.limt > 5", Risk: "mutating"})}}, `did you mean "limit"?`},
 		"wrong type":           {document.Set{RiskRules: []*document.RiskRules{rules("r", exact, document.RiskRule{ID: "a", When: "args.limit == 'x'", Risk: "mutating"})}}, "is an integer"},
 		"optional unguarded":   {document.Set{RiskRules: []*document.RiskRules{rules("r", exact, document.RiskRule{ID: "a", When: "args.note == 'x'", Risk: "mutating"})}}, "has("},

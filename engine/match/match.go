@@ -8,6 +8,7 @@
 package match
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/writ-dev/writ/engine/call"
@@ -19,6 +20,7 @@ import (
 type Target struct {
 	Name, Group string
 	Labels      map[string]string
+	Scope       []string // the keys of its scope
 }
 
 // Subject is what is known at the call.
@@ -68,6 +70,11 @@ func (s Selector) Covers(t Target) Coverage {
 	if len(m.Groups) > 0 && !anyItem(m.Groups, t.Group) {
 		return Outside
 	}
+	for key := range m.Scope {
+		if !slices.Contains(t.Scope, key) {
+			return Outside
+		}
+	}
 	for key, items := range m.Labels {
 		label, ok := t.Labels[key]
 		if !ok || !anyItem(items, label) {
@@ -90,8 +97,16 @@ func (s Selector) Covers(t Target) Coverage {
 }
 
 // Matches decides the half that is known only at the call, for a tool that
-// the selector covers. A scope key that the call lacks never matches.
-func (s Selector) Matches(subject Subject) bool {
+// the selector covers. It is for what loosens: a scope that the call leaves
+// out, or that is not one plain value, never matches.
+func (s Selector) Matches(subject Subject) bool { return s.matches(subject, false) }
+
+// MayMatch is Matches for what restricts, such as risk rules and policies: a
+// scope that the call leaves out may be any, so nobody escapes a rule by
+// leaving an argument out.
+func (s Selector) MayMatch(subject Subject) bool { return s.matches(subject, true) }
+
+func (s Selector) matches(subject Subject, unknown bool) bool {
 	m := &s.match
 	if subject.Risk < s.minRisk {
 		return false
@@ -107,7 +122,7 @@ func (s Selector) Matches(subject Subject) bool {
 	}
 	for key, items := range m.Scope {
 		text, ok := value.Text(subject.Scope[key])
-		if !ok || !anyItem(items, text) {
+		if !ok && !unknown || ok && !anyItem(items, text) {
 			return false
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func TestCovers(t *testing.T) {
-	target := match.Target{Name: "git_push", Group: "git", Labels: map[string]string{"tier": "1"}}
+	target := match.Target{Name: "git_push", Group: "git", Labels: map[string]string{"tier": "1"}, Scope: []string{"repo"}}
 	for name, c := range map[string]struct {
 		match *document.Match
 		want  match.Coverage
@@ -22,6 +22,8 @@ func TestCovers(t *testing.T) {
 		"group":          {&document.Match{Groups: []string{"git"}}, match.ByPattern},
 		"group and tool": {&document.Match{Groups: []string{"files"}, Tools: []string{"git_push"}}, match.Outside},
 		"label":          {&document.Match{Labels: map[string][]string{"tier": {"0", "1"}}}, match.ByPattern},
+		"scope":          {&document.Match{Scope: map[string][]string{"repo": {"x"}}}, match.ByPattern},
+		"scope missing":  {&document.Match{Tools: []string{"git_push"}, Scope: map[string][]string{"env": {"*"}}}, match.Outside},
 		"label missing":  {&document.Match{Labels: map[string][]string{"team": {"*"}}}, match.Outside},
 	} {
 		if got := match.Compile(c.match).Covers(target); got != c.want {
@@ -55,6 +57,30 @@ func TestMatches(t *testing.T) {
 	} {
 		if got := match.Compile(c.match).Matches(subject); got != c.want {
 			t.Errorf("%s: got %t, want %t", name, got, c.want)
+		}
+	}
+}
+
+// What restricts also matches a scope that nobody can tell; what loosens never
+// does.
+func TestUnknownScope(t *testing.T) {
+	prod := match.Compile(&document.Match{Scope: map[string][]string{"env": {"prod"}}})
+	for name, c := range map[string]struct {
+		scope             map[string]any
+		matches, mayMatch bool
+	}{
+		"that value":    {map[string]any{"env": "prod"}, true, true},
+		"another value": {map[string]any{"env": "dev"}, false, false},
+		"left out":      {map[string]any{}, false, true},
+		"null":          {map[string]any{"env": nil}, false, true},
+		"a list":        {map[string]any{"env": []any{"prod"}}, false, true},
+	} {
+		subject := match.Subject{Scope: c.scope}
+		if got := prod.Matches(subject); got != c.matches {
+			t.Errorf("%s: matches %t, want %t", name, got, c.matches)
+		}
+		if got := prod.MayMatch(subject); got != c.mayMatch {
+			t.Errorf("%s: may match %t, want %t", name, got, c.mayMatch)
 		}
 	}
 }

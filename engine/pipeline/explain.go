@@ -143,7 +143,7 @@ func (f *flight) explainRisk() *ExplainedRisk {
 	for _, bound := range f.tool.Rules {
 		rule := f.explainRule(bound.ID, bound.Message, bound.At.String(), bound.Condition)
 		rule.Risk = bound.Level.String()
-		rule.Unmatched = !bound.Selector.Matches(subject)
+		rule.Unmatched = !bound.Selector.MayMatch(subject)
 		details[bound.ID] = rule
 	}
 	for _, finding := range f.assessment.Fired {
@@ -191,7 +191,7 @@ func (f *flight) explainDecision() *ExplainedDecision {
 	for _, p := range f.tool.Policies {
 		for _, deny := range p.Deny {
 			rule := f.explainRule(deny.ID, deny.Message, deny.At.String(), deny.Condition)
-			rule.Unmatched = !p.Selector.Matches(subject)
+			rule.Unmatched = !p.Selector.MayMatch(subject)
 			explained.Denials = append(explained.Denials, rule)
 		}
 	}

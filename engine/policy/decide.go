@@ -117,7 +117,7 @@ func Decide(policies []Bound, in Input) Decision {
 	posture := unset
 	for i := range policies {
 		p := &policies[i]
-		if !p.Selector.Matches(in.Subject) {
+		if !p.Selector.MayMatch(in.Subject) {
 			continue
 		}
 		if denied, ok := deny(p, in); ok {

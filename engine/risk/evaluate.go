@@ -39,7 +39,7 @@ func Evaluate(floor call.Level, rules []Bound, subject match.Subject, environmen
 	assessment := Assessment{Level: floor, Floor: floor}
 	for i := range rules {
 		rule := &rules[i]
-		if !rule.Selector.Matches(subject) {
+		if !rule.Selector.MayMatch(subject) {
 			continue
 		}
 		holds, err := rule.Condition.Evaluate(environment)

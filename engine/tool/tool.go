@@ -62,7 +62,7 @@ type Environment struct {
 
 // Target is the tool as selectors see it.
 func (t *Tool) Target() match.Target {
-	return match.Target{Name: t.Name, Group: t.Group, Labels: t.Labels}
+	return match.Target{Name: t.Name, Group: t.Group, Labels: t.Labels, Scope: t.ScopeKeys()}
 }
 
 // RuleTarget is the tool as rules see it.
