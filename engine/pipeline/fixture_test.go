@@ -32,6 +32,7 @@ type bench struct {
 	kind     *fakeKind
 	journal  *memoryJournal
 	roots    *root.Set
+	desk     *approval.Desk
 }
 
 func newBench(t *testing.T, set *document.Set) *bench {
@@ -56,8 +57,9 @@ func newBench(t *testing.T, set *document.Set) *bench {
 	}
 	var mu sync.Mutex
 	ids := 0
+	b.desk = approval.NewDesk(time.Now, rand.Text)
 	b.pipeline = pipeline.New(pipeline.Options{
-		Live: b.live, Desk: approval.NewDesk(time.Now, rand.Text), Journal: b.journal, Key: key,
+		Live: b.live, Desk: b.desk, Journal: b.journal, Key: key,
 		Limits: pipeline.DefaultLimits(), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		NewID: func() string { mu.Lock(); defer mu.Unlock(); ids++; return strconv.Itoa(ids) },
 	})
