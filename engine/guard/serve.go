@@ -44,8 +44,11 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		TLSConfig:         o.TLS,
-		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+		// OPTIONS * would be answered before the handler, without any check, and
+		// after waiting for its body for as long as the client likes.
+		DisableGeneralOptionsHandler: true,
+		TLSConfig:                    o.TLS,
+		ErrorLog:                     slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
 	listener := &limitedListener{Listener: o.Listener, slots: make(chan struct{}, maxConnections), done: make(chan struct{})}
 	served := make(chan error, 1)

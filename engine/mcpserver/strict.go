@@ -74,10 +74,16 @@ func checkOne(data []byte) (envelope, *fault) {
 	}
 	var e envelope
 	for key, raw := range members(data) {
+		if known := respelled(key); known != "" {
+			return envelope{}, &fault{code: jsonrpc.CodeInvalidRequest, text: "key " + strconv.Quote(string(key)) + " must be " + known}
+		}
 		switch string(key) {
 		case "id":
-			if raw[0] == '"' || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9' {
+			switch {
+			case raw[0] == '"' || integer(raw):
 				e.id = raw
+			case raw[0] != 'n': // the SDK would round, and answer another id than was sent
+				return envelope{}, &fault{code: jsonrpc.CodeInvalidRequest, text: "id must be a string or a whole number"}
 			}
 		case "method":
 			if raw[0] == '"' { // another type is for the SDK to refuse
@@ -88,6 +94,24 @@ func checkOne(data []byte) (envelope, *fault) {
 		}
 	}
 	return e, checkParams(e.id, e.method, e.params)
+}
+
+// respelled returns the key of the protocol that a key equals but for case, or
+// "". Without this the SDK would not see it, and take a call for a notice.
+func respelled(key []byte) string {
+	for _, known := range [...]string{"jsonrpc", "id", "method", "params", "result", "error"} {
+		if len(key) == len(known) && string(key) != known && strings.EqualFold(string(key), known) {
+			return known
+		}
+	}
+	return ""
+}
+
+// integer reports whether a valid JSON number is whole and exact as the SDK
+// keeps it, in a float.
+func integer(raw []byte) bool {
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	return err == nil && n >= -1<<53 && n <= 1<<53
 }
 
 func checkParams(id []byte, method string, params []byte) *fault {
