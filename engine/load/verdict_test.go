@@ -9,6 +9,7 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/cuecontext"
+	"cuelang.org/go/cue/parser"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/writ-dev/writ/engine/diag"
@@ -85,7 +86,11 @@ func compileGrammar(t *testing.T) cue.Value {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := instance.AddFile(name, text); err != nil {
+		file, err := parser.ParseFile(name, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := instance.AddSyntax(file); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,7 +102,7 @@ func compileGrammar(t *testing.T) cue.Value {
 }
 
 func accepts(truth cue.Value, kind string, root *node) (bool, error) {
-	document := truth.Context().CompileBytes(root.appendJSON(nil))
+	document := cuecontext.New().CompileBytes(root.appendJSON(nil))
 	err := truth.LookupPath(cue.ParsePath("#"+kind)).Unify(document).Validate(cue.Concrete(true), cue.Final())
 	return err == nil, err
 }
