@@ -49,6 +49,7 @@ func (p *process) attend(buffer []byte) (lingered bool) {
 			lingered, until = true, time.Now().Add(p.grace)
 			p.signal(unix.SIGKILL)
 		case exited && lingered && time.Now().After(until):
+			p.escaped = true
 			shut(&p.stdout)
 			shut(&p.stderr)
 		}

@@ -9,8 +9,7 @@
 // returns only when the program has ended and been waited for. The package
 // never starts a shell by itself, never looks for a program in the current
 // folder, and gives a program nothing of the server's environment but the
-// absolute folders of PATH,
-// HOME, LANG and what its tool names.
+// absolute folders of PATH, HOME, LANG and what its tool names.
 package command
 
 import (

@@ -39,6 +39,7 @@ type end struct {
 	signal   string
 	stopped  bool // it was ended because the context was
 	lingered bool // something that it started was still there, or held its pipes
+	escaped  bool // and still held them after the group was ended
 }
 
 // Execute starts what was prepared, once, and waits for its end.
@@ -98,7 +99,10 @@ func (c *command) judge(ctx context.Context, outcome *call.Outcome, e end) {
 		}
 	}
 	if e.lingered {
-		const note = "what it left running was ended"
+		note := "what it left running was ended"
+		if e.escaped {
+			note = "something that it started left its group and may still be running"
+		}
 		if outcome.Reason != "" {
 			outcome.Reason += "; "
 		}

@@ -78,6 +78,11 @@ func be(what string, args []string) {
 	case "orphan": // leaves a child behind that holds the pipes
 		child, err := syscall.ForkExec(os.Args[0], []string{os.Args[0], "be", "sleep"}, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
 		fmt.Println(os.Getpid(), child, err)
+	case "escape": // leaves a child behind that holds the pipes, in a session of its own
+		child, err := syscall.ForkExec(os.Args[0], []string{os.Args[0], "be", "sleep"}, &syscall.ProcAttr{
+			Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
+		})
+		fmt.Println(os.Getpid(), child, err)
 	case "sleep":
 		signal.Ignore(syscall.SIGTERM)
 		time.Sleep(time.Hour)
@@ -339,6 +344,22 @@ func TestOrphansAreEnded(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	gone(t, numbersIn(t, got)...)
+}
+
+// TestEscapeIsTold: what left the group cannot hold the call, and nobody is
+// told that it was ended.
+func TestEscapeIsTold(t *testing.T) {
+	got := execute(t, context.Background(), block(t, "", "escape"), nil, executor.Run{Grace: 30 * time.Millisecond})
+	if got.Status != call.Complete || !strings.Contains(got.Reason, "may still be running") {
+		t.Errorf("%+v", got)
+	}
+	pids := numbersIn(t, got)
+	if len(pids) != 2 {
+		t.Fatalf("processes %v", pids)
+	}
+	if err := syscall.Kill(pids[1], syscall.SIGKILL); err != nil {
+		t.Errorf("what escaped was not there: %v", err)
+	}
 }
 
 func TestDeathOfTheServerEndsPrograms(t *testing.T) {

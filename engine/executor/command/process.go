@@ -70,6 +70,7 @@ type process struct {
 	pid                         int
 	exit, stdin, stdout, stderr int   // our ends; -1 when closed
 	theirs                      []int // closed once the program has them
+	escaped                     bool  // something left the group with a pipe
 
 	mu      sync.Mutex
 	reaped  bool // the number may belong to another process
@@ -180,7 +181,7 @@ func (p *process) reap(lingered bool) (end, error) {
 	if p.kill != nil {
 		p.kill.Stop()
 	}
-	e := end{code: status.ExitStatus(), stopped: p.stopped, lingered: lingered}
+	e := end{code: status.ExitStatus(), stopped: p.stopped, lingered: lingered, escaped: p.escaped}
 	if status.Signaled() {
 		e.signal = strings.TrimPrefix(unix.SignalName(status.Signal()), "SIG")
 	}
