@@ -175,10 +175,14 @@ approver's token, as writ approve does.`,
 
 // decide shows a ticket, asks the person, and sends the verdict.
 func (a *app) decide(c *cobra.Command, id string, q verdictQuestion) error {
-	terminal, ok := a.in.(*os.File)
-	if !ok || !a.terminal(a.in) || !a.terminal(a.out) {
-		return errors.New("an approval is given by a person: run this on a terminal")
+	if !a.terminal(a.in) {
+		return errNoTerminal
 	}
+	terminal, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return errNoTerminal
+	}
+	defer terminal.Close()
 	p, err := a.place(c, false)
 	if err != nil {
 		return err
@@ -196,7 +200,7 @@ func (a *app) decide(c *cobra.Command, id string, q verdictQuestion) error {
 		return fmt.Errorf("read answer of the running server: %w", err)
 	}
 	q.ID = id
-	person := &person{app: a, terminal: terminal, input: bufio.NewReader(terminal)}
+	person := &person{terminal: terminal, input: bufio.NewReader(terminal)}
 	if err := person.read(t.Lines); err != nil {
 		return err
 	}
@@ -217,9 +221,11 @@ func (a *app) decide(c *cobra.Command, id string, q verdictQuestion) error {
 	return nil
 }
 
-// person is who sits at the terminal.
+var errNoTerminal = errors.New("an approval is given by a person: run this on a terminal")
+
+// person is who sits at the terminal. All that is asked and answered goes
+// through the terminal itself, wherever the standard streams lead.
 type person struct {
-	app      *app
 	terminal *os.File
 	input    *bufio.Reader
 }
@@ -242,14 +248,14 @@ func (p *person) read(lines []string) error {
 			}
 			rows = 1
 		}
-		fmt.Fprintln(p.app.out, line)
+		fmt.Fprintln(p.terminal, line)
 	}
-	fmt.Fprintln(p.app.out)
+	fmt.Fprintln(p.terminal)
 	return nil
 }
 
 func (p *person) ask(prompt string) (string, error) {
-	fmt.Fprint(p.app.out, prompt)
+	fmt.Fprint(p.terminal, prompt)
 	line, err := p.input.ReadString('\n')
 	if err != nil {
 		return "", errNo
@@ -274,9 +280,9 @@ func (p *person) confirm(t ticketInfo, q *verdictQuestion) error {
 
 // token asks for the approver's token without showing it.
 func (p *person) token() (string, error) {
-	fmt.Fprint(p.app.out, "your approver's token: ")
+	fmt.Fprint(p.terminal, "your approver's token: ")
 	token, err := term.ReadPassword(int(p.terminal.Fd()))
-	fmt.Fprintln(p.app.out)
+	fmt.Fprintln(p.terminal)
 	if err != nil {
 		return "", fmt.Errorf("read the token: %w", err)
 	}
