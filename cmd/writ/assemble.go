@@ -47,6 +47,9 @@ type engine struct {
 	store    *store.Store
 	pipeline *pipeline.Pipeline
 	desk     *approval.Desk
+	// frozen is why all calls are refused, or nil.
+	frozen      atomic.Pointer[string]
+	endSessions func() // of the clients, or nil
 	// alone says that no other process can reach this engine, so nobody can be
 	// asked.
 	alone bool
@@ -97,9 +100,13 @@ func (a *app) open(ctx context.Context, p *place, how assembly) (*engine, error)
 	if err != nil {
 		return nil, errors.Join(err, e.close(ctx))
 	}
+	if reason, frozen := e.store.Dir().Frozen(); frozen {
+		e.frozen.Store(&reason)
+		how.log.Warn("all calls are frozen", "reason", reason)
+	}
 	e.desk = approval.NewDesk(a.now, newTicketID)
 	e.pipeline = pipeline.New(pipeline.Options{
-		Live: &e.live, Desk: e.desk, Approvers: e.mayApprove, Journal: e.store, Key: auditKey,
+		Live: &e.live, Desk: e.desk, Approvers: e.mayApprove, Frozen: e.isFrozen, Journal: e.store, Key: auditKey,
 		Limits: pipeline.Limits{
 			Calls: p.settings.Limits.Calls, PerPrincipal: p.settings.Limits.CallsPerPrincipal,
 			ArgumentsBytes: int(p.settings.Limits.ArgumentBytes),

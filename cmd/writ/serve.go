@@ -159,6 +159,7 @@ func (a *app) serveEngine(ctx context.Context, e *engine, secure *tls.Config) er
 		return errors.Join(err, desk.abandon())
 	}
 	mcp := e.mcpServer()
+	e.endSessions = mcp.EndSessions
 	handler := mcpserver.NewHandler(mcpserver.HandlerOptions{
 		Guard: protection, MCP: mcp, Metrics: e.metrics.Handler(),
 		Ready: func() bool { return e.store.Ready() == nil },

@@ -27,6 +27,8 @@ type statusReport struct {
 	State         string    `json:"state"`
 	// Journal is ok, or why calls are refused at present.
 	Journal     string            `json:"journal,omitempty"`
+	Frozen      bool              `json:"frozen"`
+	FrozenWhy   string            `json:"frozen_why,omitempty"`
 	Recovery    store.Recovery    `json:"recovery"`
 	Tools       int               `json:"tools"`
 	Callable    int               `json:"callable"`
@@ -55,6 +57,7 @@ func (e *engine) status() statusReport {
 	}
 	s.Running, s.PID, s.Version, s.Started = true, os.Getpid(), readBuild().Version, e.started
 	s.Recovery, s.Journal = e.store.Recovery(), "ok"
+	s.FrozenWhy, s.Frozen = e.isFrozen()
 	if err := e.store.Ready(); err != nil {
 		s.Journal = err.Error()
 	}
@@ -117,6 +120,9 @@ func (a *app) printStatus(s statusReport) {
 		}
 		rows = append(rows, []string{"generation", fmt.Sprintf("%d, in force since %s (%s)", s.Reload.Generation, s.Reload.Published.Local().Format(time.DateTime), s.Reload.Mode)},
 			[]string{"records", s.Journal})
+		if s.Frozen {
+			rows = append(rows, []string{"calls", "FROZEN" + suffix(s.FrozenWhy) + "; writ thaw ends it"})
+		}
 		if s.Recovery.Unclean {
 			rows = append(rows, []string{"", fmt.Sprintf("the process before did not end properly; %s interrupted", count(s.Recovery.Interrupted, "call"))})
 		}

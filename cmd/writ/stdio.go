@@ -93,6 +93,7 @@ func (a *app) ownStdio(ctx context.Context, e *engine) error {
 	}
 	a.diagnostics(a.errors, outcome.Problems)
 	mcp := e.mcpServer()
+	e.endSessions = mcp.EndSessions
 	running, stop := context.WithCancel(ctx)
 	following := e.follow(running)
 	commands := desk.serve(running, e, mcp)

@@ -61,6 +61,8 @@ func (e *engine) verbs() map[string]control.Verb {
 
 		"approvals": e.answerApprovals,
 		"verdict":   e.answerVerdict,
+		"freeze":    e.answerFreeze,
+		"thaw":      e.answerThaw,
 	}
 }
 

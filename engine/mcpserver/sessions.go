@@ -88,3 +88,11 @@ func (t *sessions) room(principal string) (idle *mcp.ServerSession, ok bool) {
 	}
 	return idle, idle != nil
 }
+
+// EndSessions closes every session, as when calls are frozen. Clients may open
+// new ones.
+func (s *Server) EndSessions() {
+	for session := range s.sdk.Sessions() {
+		go func() { _ = session.Close() }()
+	}
+}

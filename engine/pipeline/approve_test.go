@@ -185,3 +185,16 @@ func TestLocksAreFreeWhileWaiting(t *testing.T) {
 		t.Errorf("got %+v", result)
 	}
 }
+
+func TestFrozen(t *testing.T) {
+	b := attended(t, oneTool("mutating"))
+	results, ticket := b.start(context.Background(), `{"n": 5}`)
+	b.pipeline.Frozen = func() (string, bool) { return "incident 7", true }
+	b.approve(ticket)
+	if result := <-results; result.Code != "frozen" || b.kind.executions() != 0 {
+		t.Errorf("an approved call: %+v", result)
+	}
+	if result := b.call("t", `{}`); result.Code != "frozen" || !strings.Contains(result.Reason, "incident 7") {
+		t.Errorf("a new call: %+v", result)
+	}
+}

@@ -22,6 +22,9 @@ func (p *Pipeline) execute(ctx context.Context, f *flight, authorization approva
 	if ctx.Err() != nil {
 		return f.refuse(stopped(ctx))
 	}
+	if refused := p.frozen(); refused != nil {
+		return f.refuse(refused)
+	}
 	if err := authorization.Spend(p.Now()); err != nil {
 		return f.refuse(refusal("void", "%v", err))
 	}

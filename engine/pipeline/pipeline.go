@@ -55,6 +55,9 @@ type Options struct {
 	// Approvers lists who can be asked. Where too few of them could approve a
 	// call it is refused, and nobody is asked. Nil means nobody.
 	Approvers func() []approval.Approver
+	// Frozen, when not nil, says whether all calls are refused at present, and
+	// why.
+	Frozen func() (reason string, frozen bool)
 }
 
 // Pipeline takes calls. It is safe for concurrent use.
@@ -169,6 +172,9 @@ func (p *Pipeline) take(ctx context.Context, request call.Request, work func(con
 	if f.request.ID == "" {
 		f.request.ID = p.NewID()
 	}
+	if refused := p.frozen(); refused != nil {
+		return f.refuse(refused)
+	}
 	leave, refused := p.gate.enter(request.Principal.Name)
 	if refused != nil {
 		return f.refuse(refused)
@@ -197,6 +203,21 @@ func (p *Pipeline) guarded(ctx context.Context, f *flight, work func(context.Con
 		}
 	}()
 	return work(ctx, f)
+}
+
+// frozen refuses every call while the owner has frozen them.
+func (p *Pipeline) frozen() *refusalError {
+	if p.Frozen == nil {
+		return nil
+	}
+	reason, frozen := p.Frozen()
+	switch {
+	case !frozen:
+		return nil
+	case reason == "":
+		return refusal("frozen", "all calls are frozen")
+	}
+	return refusal("frozen", "all calls are frozen: %s", reason)
 }
 
 // refusalError is why a call is not executed, for its caller to read.
