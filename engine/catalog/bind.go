@@ -58,20 +58,21 @@ func (b *build) bindPolicy(p *policy.Policy) {
 	}
 }
 
-// covered yields the tools that a selector covers. A selector that only names
+// covered yields the tools that a selector covers, but those whose own
+// mistakes keep rules from being checked against them. A selector that only names
 // tools costs its names, not the whole catalog.
 func (b *build) covered(s match.Selector) func(yield func(*Tool) bool) {
 	return func(yield func(*Tool) bool) {
 		if names, only := s.Names(); only {
 			for _, name := range names {
-				if t := b.catalog.byName[name]; t != nil && s.Covers(t.Target()) != match.Outside && !yield(t) {
+				if t := b.catalog.byName[name]; t != nil && t.Executor != nil && s.Covers(t.Target()) != match.Outside && !yield(t) {
 					return
 				}
 			}
 			return
 		}
 		for _, t := range b.catalog.tools {
-			if s.Covers(t.Target()) != match.Outside && !yield(t) {
+			if t.Executor != nil && s.Covers(t.Target()) != match.Outside && !yield(t) {
 				return
 			}
 		}

@@ -105,6 +105,29 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// A mistake in one tool does not hide the mistakes in rules.
+func TestAllMistakesAtOnce(t *testing.T) {
+	compiler, inputs := newCompiler(t)
+	broken := newTool("broken", "")
+	broken.Risk = "lax"
+	set := &document.Set{
+		Tools: []*document.Tool{broken, newTool("fine", "")},
+		RiskRules: []*document.RiskRules{
+			rules("r", &document.Match{Tools: []string{"fine"}}, document.RiskRule{ID: "a", When: "args.limt > 5", Risk: "mutating"}),
+			rules("s", &document.Match{Tools: []string{"broken"}}, document.RiskRule{ID: "b", When: "args.limit > 5", Risk: "mutating"}),
+		},
+		Policies: []*document.ApprovalPolicy{deny("p", nil, document.DenyRule{ID: "d", When: "args.limit >"})},
+	}
+	_, problems := compiler.Compile(set, inputs)
+	text := ""
+	for _, problem := range problems {
+		text += problem.String() + "\n"
+	}
+	if n := problems.Errors(); n != 3 || !strings.Contains(text, "lax") || !strings.Contains(text, "limt") {
+		t.Errorf("%d mistakes, want those of the tool, the rule and the policy:\n%s", n, text)
+	}
+}
+
 func raw(text string) []json.RawMessage { return []json.RawMessage{json.RawMessage(text)} }
 
 // A rule over a pattern applies to the tools that have what it reads, and

@@ -103,12 +103,10 @@ func (c *Compiler) Compile(set *document.Set, inputs Inputs) (*Catalog, diag.Lis
 	b.tools()
 	b.switches()
 	b.references()
-	if !b.problems.HasErrors() { // a rule cannot be checked against a tool that is broken
-		b.rules()
-		b.policies()
-		b.bind()
-		b.examples()
-	}
+	b.rules()
+	b.policies()
+	b.bind()
+	b.examples()
 	if b.problems.HasErrors() {
 		return nil, b.problems.Sorted()
 	}

@@ -45,14 +45,18 @@ func (p *Pipeline) execute(ctx context.Context, f *flight, authorization approva
 }
 
 // confirm makes sure that what is authorized is what would happen now. When
-// nobody was asked and the generation is the same, what was prepared stands.
+// nobody was asked and the generation is the same, what was prepared stands;
+// when it is another, the call starts over.
 func (p *Pipeline) confirm(ctx context.Context, f *flight, authorization approval.Authorization) *refusalError {
 	authorized, ok := authorization.Prepared()
 	if !ok {
 		return refusal("void", "%v", approval.ErrNone)
 	}
-	if f.live != nil && f.live == p.Live.Current() && !authorization.Asked() {
-		return nil
+	if !authorization.Asked() {
+		if f.live == p.Live.Current() {
+			return nil
+		}
+		return refusal(codeMoved, "another generation came into force")
 	}
 	f.unlock()
 	if refused := p.prepare(ctx, f, &authorized.Effect); refused != nil {
@@ -61,9 +65,6 @@ func (p *Pipeline) confirm(ctx context.Context, f *flight, authorization approva
 	p.assess(f)
 	if f.decision.Effect == policy.Deny {
 		return f.denied()
-	}
-	if f.decision.Effect == policy.RequireApproval && !authorization.Asked() {
-		return refusal("void", "the rules changed, and a person has to approve this call now")
 	}
 	if f.binding() != authorized.Digest {
 		return refusal("void", "%s since the call was decided", f.difference(authorized))

@@ -85,19 +85,35 @@ func New(options Options) *Pipeline {
 // otherwise than in its result.
 func (p *Pipeline) Call(ctx context.Context, request call.Request) call.Result {
 	return p.take(ctx, request, func(ctx context.Context, f *flight) call.Result {
-		if refused := p.prepare(ctx, f, nil); refused != nil {
-			return f.refuse(refused)
+		for range attempts {
+			result := p.once(ctx, f)
+			if result.Code != codeMoved {
+				return result
+			}
+			f.unlock() // nobody was asked, so nothing is lost by starting over
 		}
-		p.assess(f)
-		authorization, ended := p.approve(ctx, f)
-		if ended != nil {
-			return *ended
-		}
-		if !authorization.Asked() {
-			return p.execute(ctx, f, authorization)
-		}
-		return p.executeApproved(ctx, f, authorization)
+		return f.refuse(refusal("busy", "the configuration keeps changing; try again"))
 	})
+}
+
+// codeMoved is the end of an attempt under whose feet another generation came
+// into force. It never leaves the pipeline.
+const codeMoved = "moved"
+
+// once takes a call through every stage under one generation.
+func (p *Pipeline) once(ctx context.Context, f *flight) call.Result {
+	if refused := p.prepare(ctx, f, nil); refused != nil {
+		return f.refuse(refused)
+	}
+	p.assess(f)
+	authorization, ended := p.approve(ctx, f)
+	if ended != nil {
+		return *ended
+	}
+	if !authorization.Asked() {
+		return p.execute(ctx, f, authorization)
+	}
+	return p.executeApproved(ctx, f, authorization)
 }
 
 // executeApproved executes what a person approved. A yes is not to be lost

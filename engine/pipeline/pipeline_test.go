@@ -304,3 +304,32 @@ func TestTimeoutAndCancel(t *testing.T) {
 		t.Errorf("cancel: %+v", result)
 	}
 }
+
+// A reload between deciding and executing fails no call that nobody had to
+// approve: it starts over under what is in force now.
+func TestReloadUnderACall(t *testing.T) {
+	b := newBench(t, oneTool("read_only"))
+	times := 0
+	b.kind.prepare = func(context.Context, executor.Input) error {
+		if times++; times == 1 {
+			set := oneTool("read_only")
+			set.Tools[0].Description = "Another text."
+			b.publish(set)
+		}
+		return nil
+	}
+	if result := b.call("t", `{}`); !result.Success || result.Generation != 2 || b.kind.executions() != 1 {
+		t.Errorf("got %+v after %d executions", result, b.kind.executions())
+	}
+	b.kind.prepare = func(context.Context, executor.Input) error {
+		set := oneTool("read_only")
+		set.Policies = []*document.ApprovalPolicy{{Header: document.Header{Name: "p"},
+			Deny: []document.DenyRule{{ID: "stop", When: "args.n == 1", Message: "no"}}}}
+		b.publish(set)
+		b.kind.prepare = nil
+		return nil
+	}
+	if result := b.call("t", `{}`); result.Code != "denied" || b.kind.executions() != 1 {
+		t.Errorf("a deny rule that came: %+v", result)
+	}
+}
