@@ -317,7 +317,7 @@ func TestEndlessWritingSettlesNevertheless(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, folder, nil)
 		stop := b.run(t)
-		for range 120 {
+		for range 400 { // 10 s: a look every 2 s, and at most 1 s to settle
 			time.Sleep(DefaultSettle / 2)
 			write(t, file+".tmp", content(folder)+"x")
 			must(t, os.Rename(file+".tmp", file))
