@@ -32,6 +32,11 @@ func (f *fault) response() []byte {
 	return append(append(out, text...), "}}"...)
 }
 
+// maxNesting is far above what arguments may have, which is refused as a result
+// of the call, and below the 1,000 levels at which the SDK stops with a text of
+// its own instead of an answer.
+const maxNesting = 256
+
 // checkMessage refuses what two readers of JSON could understand differently:
 // invalid UTF-8, trailing data, and keys that are given twice, or that differ
 // only by case, where the protocol reads them. What is inside a call's
@@ -45,6 +50,8 @@ func checkMessage(data []byte) (envelope, *fault) {
 		return envelope{}, &fault{code: jsonrpc.CodeParseError, text: "the message is not valid UTF-8"}
 	case !json.Valid(data):
 		return envelope{}, &fault{code: jsonrpc.CodeParseError, text: "the message is not one JSON value"}
+	case deeper(data, maxNesting):
+		return envelope{}, &fault{code: jsonrpc.CodeInvalidRequest, text: "lists and objects are nested more than " + strconv.Itoa(maxNesting) + " deep"}
 	}
 	data = bytes.TrimLeft(data, " \t\r\n")
 	if data[0] != '[' {
@@ -184,6 +191,30 @@ func repeated(object []byte) (string, bool) {
 
 // folded is equal for keys that bytes.EqualFold takes as equal.
 func folded(key []byte) string { return strings.ToLower(strings.ToUpper(string(key))) }
+
+// deeper reports whether valid JSON has more than limit levels.
+func deeper(data []byte, limit int) bool {
+	if bytes.Count(data, []byte{'['})+bytes.Count(data, []byte{'{'}) <= limit {
+		return false // as nearly always, and at next to no cost
+	}
+	depth, quoted := 0, false
+	for at := 0; at < len(data); at++ {
+		switch c := data[at]; {
+		case quoted && c == '\\':
+			at++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			if depth++; depth > limit {
+				return true
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return false
+}
 
 // members walks the fields of a valid JSON object.
 func members(object []byte) iter.Seq2[[]byte, []byte] {

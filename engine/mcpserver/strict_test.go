@@ -81,3 +81,21 @@ func FuzzCheckMessage(f *testing.F) {
 		}
 	})
 }
+
+func TestNesting(t *testing.T) {
+	deep := func(n int) string { return strings.Repeat(`[{"a":`, n/2) + `""` + strings.Repeat("}]", n/2) }
+	for _, c := range []struct {
+		name, params string
+		refused      bool
+	}{
+		{"as deep as allowed", deep(maxNesting - 2), false},
+		{"deeper", deep(maxNesting), true},
+		{"wide", "[" + strings.Repeat("[],", 2*maxNesting) + "{}]", false},
+		{"brackets in a text", `"` + strings.Repeat(`[\"{`, maxNesting) + `"`, false},
+	} {
+		_, fault := checkMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":` + c.params + `}}`))
+		if got := fault != nil && strings.Contains(fault.text, "nested"); got != c.refused {
+			t.Errorf("%s: %+v", c.name, fault)
+		}
+	}
+}
