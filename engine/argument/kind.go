@@ -23,6 +23,7 @@ func (n *node) typeOfValue() value.Type {
 		t.Kind = value.String
 	case isList:
 		t.Kind = value.List
+		t.NonEmpty = n.minItems >= 1
 		if n.items != nil {
 			item := n.items.typeOfValue()
 			t.Item = &item

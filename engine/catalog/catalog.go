@@ -15,6 +15,7 @@ import (
 	"github.com/writ-dev/writ/engine/call"
 	"github.com/writ-dev/writ/engine/document"
 	"github.com/writ-dev/writ/engine/executor"
+	"github.com/writ-dev/writ/engine/grant"
 	"github.com/writ-dev/writ/engine/policy"
 	"github.com/writ-dev/writ/engine/risk"
 	"github.com/writ-dev/writ/engine/root"
@@ -32,6 +33,7 @@ type Catalog struct {
 	Tests      []*document.Test
 	Rules      []*risk.Rule     // all of them, by id
 	Policies   []*policy.Policy // all of them, by name
+	Grants     []*Grant         // all of them, by name
 	// Skipped names, for each rule id, the tools that its selector covers but
 	// that lack a field which the rule reads, with the reason.
 	Skipped map[string]map[string]string
@@ -49,6 +51,7 @@ type Tool struct {
 	Worst    call.Level
 	Rules    []risk.Bound
 	Policies []policy.Bound
+	Grants   []grant.Bound // by name
 }
 
 // Tool finds a tool by name; nil when there is none.

@@ -219,6 +219,7 @@ func (b *binding) common(n ast.Node, left, right operand) (value.Type, bool) {
 		return value.Type{}, false
 	}
 	typ := left.typ
+	typ.NonEmpty = left.typ.NonEmpty && right.typ.NonEmpty
 	if typ.Kind != right.typ.Kind {
 		typ = value.Type{Kind: max(left.typ.Kind, right.typ.Kind)}
 		if left.typ.Kind == value.Any || right.typ.Kind == value.Any {
@@ -260,7 +261,7 @@ func (b *binding) list(n *ast.ArrayNode) operand {
 			known = append(known, items[i].constant)
 		}
 	}
-	typ := value.Type{Kind: value.List, Item: &item}
+	typ := value.Type{Kind: value.List, Item: &item, NonEmpty: len(items) > 0}
 	if len(known) == len(items) {
 		out := constant(n, value.List, known)
 		out.typ = typ

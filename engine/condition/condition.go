@@ -43,6 +43,7 @@ type Expression struct {
 	paths    map[ast.Node]*path
 	order    []*path
 	patterns map[ast.Node]*regexp.Regexp
+	firm     bool
 }
 
 // Read is one field that an expression reads. Path begins with a root, such as
@@ -52,6 +53,14 @@ type Read struct {
 	Path    []string
 	Guarded bool
 	At      diag.Position
+}
+
+// Firm returns the expression for a place that loosens: it cannot be bound
+// where all() or none() may hold only because a list is empty.
+func (e *Expression) Firm() *Expression {
+	firm := *e
+	firm.firm = true
+	return &firm
 }
 
 // Source returns the expression as it was written.

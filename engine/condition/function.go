@@ -190,6 +190,11 @@ func (b *binding) quantifier(n *ast.BuiltinNode) operand {
 	if !b.want(base, value.List) {
 		return broken(n)
 	}
+	if (n.Name == "all" || n.Name == "none") && b.e.firm && !base.typ.NonEmpty {
+		b.fail(n, "maybe-empty", "%s is true when %s is empty", n.Name, b.e.text(n.Arguments[0])).
+			Hinted("give the list minItems: 1 in the schema of the tool, or use any")
+		return broken(n)
+	}
 	predicate := n.Arguments[1].(*ast.PredicateNode)
 	depth := len(b.elements)
 	b.elements = append(b.elements, item(base.typ))
@@ -199,7 +204,9 @@ func (b *binding) quantifier(n *ast.BuiltinNode) operand {
 	loop := quantifying{list: b.lists(base), passes: passes, depth: depth, cost: size(predicate.Node)}
 	switch n.Name {
 	case "filter":
-		return operand{node: n, typ: base.typ, any: loop.filter}
+		typ := base.typ
+		typ.NonEmpty = false
+		return operand{node: n, typ: typ, any: loop.filter}
 	case "count":
 		return ofNumber(n, value.Integer, func(e *Environment) (number, error) {
 			passed, _, err := loop.run(e, -1, false)

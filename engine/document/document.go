@@ -30,6 +30,7 @@ type Set struct {
 	Tools       []*Tool
 	RiskRules   []*RiskRules
 	Policies    []*ApprovalPolicy
+	Grants      []*Grant
 	Connections []*Connection
 	Secrets     []*Secret
 	Tests       []*Test

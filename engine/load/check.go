@@ -23,6 +23,8 @@ func check(doc any, problems *diag.List) {
 		checkConnection(d, problems)
 	case *document.Secret:
 		checkSecret(d, problems)
+	case *document.Grant:
+		checkGrant(d, problems)
 	case *document.Test:
 		if d.Given.Now != "" {
 			if _, err := time.Parse(time.RFC3339, d.Given.Now); err != nil {
@@ -133,5 +135,15 @@ func duration(source *document.Source, problems *diag.List, d document.Duration,
 	}
 	if d <= 0 || time.Duration(d) > longestTimeout {
 		problems.Errorf(at, "out-of-range", "%v is %s, want more than 0s and at most %s", path[len(path)-1], time.Duration(d), longestTimeout)
+	}
+}
+
+// checkGrant refuses days and hours that no calendar has.
+func checkGrant(d *document.Grant, problems *diag.List) {
+	if _, err := time.Parse(time.RFC3339, d.ExpiresAt); err != nil {
+		problems.Errorf(d.Source.At("expires_at"), "wrong-value", "expires_at is no time: there is no such day or hour")
+	}
+	if _, err := time.Parse(time.DateOnly, d.Reviewed); d.Reviewed != "" && err != nil {
+		problems.Errorf(d.Source.At("reviewed"), "wrong-value", "reviewed is no day: there is no such day")
 	}
 }

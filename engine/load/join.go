@@ -44,6 +44,10 @@ func (j *joining) add(doc any) {
 				j.id(j.ids, "rule", r.ID, d.Source.At("deny", i, "id"))
 			}
 		}
+	case *document.Grant:
+		if j.name(&d.Header) {
+			j.set.Grants = append(j.set.Grants, d)
+		}
 	case *document.Connection:
 		if j.name(&d.Header) {
 			j.set.Connections = append(j.set.Connections, d)
@@ -89,6 +93,7 @@ func (j *joining) finish() {
 	slices.SortFunc(j.set.Tools, func(a, b *document.Tool) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(j.set.RiskRules, func(a, b *document.RiskRules) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(j.set.Policies, func(a, b *document.ApprovalPolicy) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(j.set.Grants, func(a, b *document.Grant) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(j.set.Connections, func(a, b *document.Connection) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(j.set.Secrets, func(a, b *document.Secret) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(j.set.Tests, func(a, b *document.Test) int { return cmp.Compare(a.Name, b.Name) })

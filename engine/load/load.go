@@ -174,5 +174,5 @@ func count(s *document.Set) int {
 	if s == nil {
 		return 0
 	}
-	return len(s.Tools) + len(s.RiskRules) + len(s.Policies) + len(s.Connections) + len(s.Secrets) + len(s.Tests)
+	return len(s.Tools) + len(s.RiskRules) + len(s.Policies) + len(s.Grants) + len(s.Connections) + len(s.Secrets) + len(s.Tests)
 }

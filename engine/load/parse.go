@@ -138,6 +138,11 @@ func decode(kind string, text []byte, source *document.Source) (any, error) {
 		err := json.Unmarshal(text, d)
 		d.Source = source
 		return d, err
+	case "Grant":
+		d := new(document.Grant)
+		err := json.Unmarshal(text, d)
+		d.Source = source
+		return d, err
 	case "Connection":
 		d := new(document.Connection)
 		err := json.Unmarshal(text, d)

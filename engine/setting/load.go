@@ -131,6 +131,8 @@ func build(k *koanf.Koanf, base string) *Settings {
 		Documents: k.Strings("documents"),
 		Roots:     k.StringMap("roots"),
 		Claims:    map[string]value.Field{},
+
+		AllowDangerousGrants: k.Bool("allow_dangerous_grants"),
 		Limits: Limits{
 			BodyBytes: k.Int64("limits.body"), ArgumentBytes: k.Int64("limits.arguments"),
 			Calls: k.Int("limits.calls"), CallsPerPrincipal: k.Int("limits.calls_per_principal"),

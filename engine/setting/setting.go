@@ -26,12 +26,14 @@ type Settings struct {
 	Roots         map[string]string // name to folder, as written
 	Callers       []Caller
 	Approvers     []Approver
-	Claims        map[string]value.Field // always optional: a caller need not have one
-	Limits        Limits
-	ToolGroups    map[string]bool
-	ToolOverrides map[string]bool
-	Expose        Expose
-	Reload        Reload
+	// AllowDangerousGrants accepts grants with max_risk: dangerous (contract P-59).
+	AllowDangerousGrants bool
+	Claims               map[string]value.Field // always optional: a caller need not have one
+	Limits               Limits
+	ToolGroups           map[string]bool
+	ToolOverrides        map[string]bool
+	Expose               Expose
+	Reload               Reload
 
 	base string
 }

@@ -34,6 +34,8 @@ type Entry struct {
 	Words    []string
 	// Elsewhere: not in writ.yaml, only in the environment and as a flag.
 	Elsewhere bool
+	// FileOnly: only in writ.yaml.
+	FileOnly bool
 
 	form  form
 	check func(text string) error // of a text or word
@@ -67,7 +69,7 @@ func (e Entry) Type() string {
 }
 
 // scalar reports whether the environment and flags can give the setting.
-func (e Entry) scalar() bool { return e.form <= formText && e.Key != "version" }
+func (e Entry) scalar() bool { return e.form <= formText && !e.FileOnly }
 
 // Variable is the name of the environment variable, or "".
 func (e Entry) Variable() string {
@@ -89,7 +91,7 @@ func (e Entry) Flag() string {
 // Table lists every setting in the order of the reference page.
 func Table() []Entry {
 	return []Entry{
-		{Key: "version", form: formInteger, Min: 1, Max: 1, Doc: "Version of the syntax of all files. Required in writ.yaml."},
+		{Key: "version", form: formInteger, FileOnly: true, Min: 1, Max: 1, Doc: "Version of the syntax of all files. Required in writ.yaml."},
 		{Key: "listen", form: formText, Default: "127.0.0.1:8765", check: checkListen, Doc: "Address and port of the HTTP listener. Port 0 takes any free port."},
 		{Key: "advertised_url", form: formText, check: checkAdvertised, Doc: "Origin under which clients reach the server, such as https://writ.example.com, when it is not the listen address."},
 		{Key: "insecure_http", form: formBoolean, Default: "false", Doc: "Allow plain HTTP beyond loopback. Tokens then cross the network in the clear."},
@@ -100,6 +102,7 @@ func Table() []Entry {
 		{Key: "roots", form: formFolders, Doc: "Folders that path arguments may lie in, by the names which tools use."},
 		{Key: "callers", form: formCallers, Doc: "Who may call: name, roles, claims and the SHA-256 of a token. local:USER gives roles to a user of this machine."},
 		{Key: "approvers", form: formApprovers, Doc: "Who may approve calls: name, roles and the SHA-256 of a token that can call nothing."},
+		{Key: "allow_dangerous_grants", form: formBoolean, FileOnly: true, Doc: "Accept grants with max_risk: dangerous (false unless written). They release a call only where writ serve or writ stdio was also started with --allow-dangerous-grants, and never one that needs a phrase."},
 		{Key: "claims", form: formClaims, Doc: "Claims that callers may have and rules may read as principal.NAME, each with its type: " + strings.Join(claimTypes(), ", ") + "."},
 		{Key: "limits.body", form: formSize, Default: "32KiB", Min: 1 << 10, Max: 4 << 20, Doc: "Largest HTTP request."},
 		{Key: "limits.arguments", form: formSize, Default: "16KiB", Min: 256, Max: 1 << 20, Doc: "Largest arguments of one call, as JSON."},

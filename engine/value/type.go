@@ -34,6 +34,8 @@ type Type struct {
 	Fields map[string]Field
 	Format string
 	Enum   []any
+	// NonEmpty says that a List has at least one element.
+	NonEmpty bool
 }
 
 // Field is one field of an Object. An Optional field may be absent, and may
@@ -90,6 +92,9 @@ func (t Type) Signature() string {
 
 func (t Type) sign(b *strings.Builder) {
 	b.WriteByte("abinslo"[t.Kind])
+	if t.NonEmpty {
+		b.WriteByte('+')
+	}
 	if t.Format != "" {
 		b.WriteString("~" + t.Format)
 	}
