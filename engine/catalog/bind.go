@@ -141,6 +141,9 @@ func (b *build) references() {
 	for _, doc := range b.set.Policies {
 		b.checkMatch(x, doc.Match, doc.Source)
 	}
+	for _, doc := range b.set.Grants {
+		b.checkMatch(x, doc.Match, doc.Source)
+	}
 	for _, doc := range b.set.Tests {
 		b.known(doc.Given.Tool, doc.Source.At("given", "tool"), "tool", x.tools)
 	}

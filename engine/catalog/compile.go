@@ -30,6 +30,8 @@ type Inputs struct {
 	Claims        map[string]value.Field
 	ToolGroups    map[string]bool
 	ToolOverrides map[string]bool
+	// DangerousGrants accepts grants with max_risk: dangerous.
+	DangerousGrants bool
 	// Secrets changes whenever a secret may have another value although its
 	// document is the same; what it holds means nothing.
 	Secrets string
@@ -90,7 +92,7 @@ func (c *Compiler) Compile(set *document.Set, inputs Inputs) (*Catalog, diag.Lis
 	b := &build{
 		compiler: c, set: set,
 		catalog: &Catalog{
-			Documents: len(set.Tools) + len(set.RiskRules) + len(set.Policies) +
+			Documents: len(set.Tools) + len(set.RiskRules) + len(set.Policies) + len(set.Grants) +
 				len(set.Connections) + len(set.Secrets) + len(set.Tests),
 			Roots: inputs.Roots, Secrets: c.secrets, Tests: set.Tests,
 			Skipped: map[string]map[string]string{},
@@ -106,6 +108,7 @@ func (c *Compiler) Compile(set *document.Set, inputs Inputs) (*Catalog, diag.Lis
 	b.rules()
 	b.policies()
 	b.bind()
+	b.grants()
 	b.examples()
 	if b.problems.HasErrors() {
 		return nil, b.problems.Sorted()
