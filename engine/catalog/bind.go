@@ -17,7 +17,7 @@ import (
 func (b *build) bind() {
 	for _, r := range b.catalog.Rules {
 		applied := 0
-		for t := range b.covered(r.Selector) {
+		for _, t := range b.covered(r.Selector) {
 			if bound := b.fit(r.Rule, t); bound != nil {
 				t.Rules = append(t.Rules, risk.Bound{Bound: bound, Level: r.Level})
 				t.Worst = max(t.Worst, r.Level)
@@ -35,7 +35,7 @@ func (b *build) bind() {
 
 func (b *build) bindPolicy(p *policy.Policy) {
 	applied := map[string]int{}
-	for t := range b.covered(p.Selector) {
+	for _, t := range b.covered(p.Selector) {
 		bound := policy.Bound{Policy: p}
 		for _, r := range p.Rules {
 			if fitted := b.fit(r, t); fitted != nil {
@@ -54,27 +54,6 @@ func (b *build) bindPolicy(p *policy.Policy) {
 			b.problems.Warnf(r.At, "deny-skips", "deny rule %s does not apply to %s%s",
 				r.ID, some(value.Keys(b.catalog.Skipped[r.ID])), b.because(r.ID)).
 				Hinted("guard the field with has(), or match only the tools that have it")
-		}
-	}
-}
-
-// covered yields the tools that a selector covers, but those whose own
-// mistakes keep rules from being checked against them. A selector that only names
-// tools costs its names, not the whole catalog.
-func (b *build) covered(s match.Selector) func(yield func(*Tool) bool) {
-	return func(yield func(*Tool) bool) {
-		if names, only := s.Names(); only {
-			for _, name := range names {
-				if t := b.catalog.byName[name]; t != nil && t.Executor != nil && s.Covers(t.Target()) != match.Outside && !yield(t) {
-					return
-				}
-			}
-			return
-		}
-		for _, t := range b.catalog.tools {
-			if t.Executor != nil && s.Covers(t.Target()) != match.Outside && !yield(t) {
-				return
-			}
 		}
 	}
 }
@@ -192,10 +171,7 @@ func (b *build) checkMatch(x index, m *document.Match, source *document.Source) 
 }
 
 func (b *build) coversNothing(m *document.Match) bool {
-	for range b.covered(match.Compile(m)) {
-		return false
-	}
-	return true
+	return len(b.covered(match.Compile(m))) == 0
 }
 
 func hasKey(m map[string]string, key string) bool { _, ok := m[key]; return ok }

@@ -174,6 +174,7 @@ type build struct {
 	catalog  *Catalog
 	problems diag.List
 	fitted   map[fitting]fitted
+	cover    cover
 	programs map[string]bool // that were looked for, and whether they are there
 }
 

@@ -35,7 +35,7 @@ type boundRule struct {
 
 func (b *build) boundTo(r *risk.Rule) []boundRule {
 	var list []boundRule
-	for t := range b.covered(r.Selector) {
+	for _, t := range b.covered(r.Selector) {
 		for _, bound := range t.Rules {
 			if bound.Rule == r.Rule {
 				list = append(list, boundRule{t, bound})

@@ -42,7 +42,7 @@ func (b *build) grants() {
 
 func (b *build) bindGrant(g *Grant) {
 	wrong := false
-	for t := range b.covered(g.Selector) {
+	for _, t := range b.covered(g.Selector) {
 		bound, skipped, problems := g.Bind(grant.Target{Target: t.RuleTarget(), PerCall: t.PerCall}, g.Document)
 		b.problems = append(b.problems, problems...)
 		wrong = wrong || problems.HasErrors()

@@ -31,10 +31,18 @@ type Subject struct {
 	Risk      call.Level
 }
 
-// Selector is a compiled match. The zero value selects everything.
+// Selector is a compiled match. The zero value selects everything. Selectors
+// of one document are equal, and selectors may be keys of a map.
 type Selector struct {
-	match   document.Match
+	match   *document.Match
 	minRisk call.Level
+}
+
+func (s Selector) said() *document.Match {
+	if s.match == nil {
+		return &document.Match{}
+	}
+	return s.match
 }
 
 // Compile makes a Selector of a document's match; nil selects everything. The
@@ -44,7 +52,7 @@ func Compile(m *document.Match) Selector {
 	if m == nil {
 		return Selector{}
 	}
-	s := Selector{match: *m}
+	s := Selector{match: m}
 	if level, err := call.ParseLevel(m.MinRisk); err == nil {
 		s.minRisk = level
 	}
@@ -66,7 +74,7 @@ const (
 
 // Covers decides the half that is known when a generation is built.
 func (s Selector) Covers(t Target) Coverage {
-	m := &s.match
+	m := s.said()
 	if len(m.Groups) > 0 && !anyItem(m.Groups, t.Group) {
 		return Outside
 	}
@@ -107,7 +115,7 @@ func (s Selector) Matches(subject Subject) bool { return s.matches(subject, fals
 func (s Selector) MayMatch(subject Subject) bool { return s.matches(subject, true) }
 
 func (s Selector) matches(subject Subject, unknown bool) bool {
-	m := &s.match
+	m := s.said()
 	if subject.Risk < s.minRisk {
 		return false
 	}
@@ -132,16 +140,25 @@ func (s Selector) matches(subject Subject, unknown bool) bool {
 // Names lists the exact tool names and reports whether nothing else is
 // selected by tool, so that an index can find the selector by name.
 func (s Selector) Names() (names []string, only bool) {
-	for _, item := range s.match.Tools {
+	return exact(s.said().Tools)
+}
+
+// Groups is the same of groups.
+func (s Selector) Groups() (names []string, only bool) {
+	return exact(s.said().Groups)
+}
+
+func exact(items []string) (names []string, only bool) {
+	for _, item := range items {
 		if strings.HasSuffix(item, "*") {
 			return nil, false
 		}
 	}
-	return s.match.Tools, len(s.match.Tools) > 0
+	return items, len(items) > 0
 }
 
 // Scope lists the scope keys that the selector reads.
-func (s Selector) Scope() map[string][]string { return s.match.Scope }
+func (s Selector) Scope() map[string][]string { return s.said().Scope }
 
 // Item reports whether one item of a list, exact or a prefix with one
 // trailing *, selects a name.

@@ -131,6 +131,7 @@ func (b *builder) scope() {
 		}
 		fields[key] = field
 	}
+	t.scopeKeys = value.Keys(t.scope)
 	b.setRoot("scope", value.Struct(fields))
 }
 

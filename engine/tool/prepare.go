@@ -108,7 +108,7 @@ func (t *Tool) renderScope(request call.Request, values map[string]any) (map[str
 		return scope, nil
 	}
 	lookup := t.lookup(request, values)
-	for _, key := range value.Keys(t.scope) {
+	for _, key := range t.scopeKeys {
 		v, present, err := t.scope[key].Value(lookup)
 		if err != nil {
 			return nil, fmt.Errorf("scope %s: %w", key, err)

@@ -44,6 +44,7 @@ type Tool struct {
 
 	environment value.Type
 	scope       map[string]*template.Template
+	scopeKeys   []string
 	locks       []*template.Template
 	refuse      []*rule.Bound
 }
@@ -71,7 +72,8 @@ func (t *Tool) RuleTarget() rule.Target {
 }
 
 // ScopeKeys lists the trusted dimensions of the tool's calls.
-func (t *Tool) ScopeKeys() []string { return value.Keys(t.scope) }
+// The list is not to be changed.
+func (t *Tool) ScopeKeys() []string { return t.scopeKeys }
 
 // Roots lists the roots that the tool's path arguments may lie under.
 func (t *Tool) Roots() []string {
