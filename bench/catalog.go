@@ -52,10 +52,7 @@ func catalogs(b *bench) error {
 	b.duration("start to the first list of 10 tools", median(figures[2]), firstGoal)
 	b.note("start of a bare server to its first list", "%s", show(median(figures[3])))
 	b.atMost("start with 10 tools by a bare server", ratio(figures[2], figures[3]), firstBareGoal)
-	if err := b.edits(many, parse); err != nil {
-		return err
-	}
-	return b.reloads(many)
+	return b.edits(many, parse)
 }
 
 // cold is from the start of the binary to the whole list of its tools.
@@ -164,8 +161,12 @@ func (b *bench) edit(p *process, configuration string, n int) (time.Duration, er
 	}
 }
 
-// reloads measures the heap of this process after many reloads.
-func (b *bench) reloads(configuration string) error {
+// heaps measures the heap of this process after many reloads.
+func heaps(b *bench) error {
+	configuration, err := b.configuration(manyTools)
+	if err != nil {
+		return err
+	}
 	count := 1000
 	if b.short {
 		count = 100

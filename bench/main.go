@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"syscall"
@@ -42,7 +43,8 @@ func sections() []section {
 		{"rules", "decoding, assessing and deciding one call, in memory", rules},
 		{"command", "a command tool running `true`, against os/exec with drained pipes", spawning},
 		{"protocol", "a gated and recorded read-only call over MCP, against a bare go-sdk server and a plain JSON echo", protocol},
-		{"catalog", "1,000 tools and 1,000 rules: start, reload, memory of reloads", catalogs},
+		{"catalog", "1,000 tools and 1,000 rules: start and reload", catalogs},
+		{"heap", "memory of many reloads", heaps},
 		{"size", "the binary, and the memory of the process", sizes},
 	}
 }
@@ -83,6 +85,7 @@ func run(ctx context.Context, arguments []string, out io.Writer) (err error) {
 		names = append(names, s.name)
 	}
 	only := flags.String("run", "", "comma-separated `SECTIONS` of "+strings.Join(names, ", "))
+	profile := flags.String("cpuprofile", "", "write a CPU profile of this process to `FILE`")
 	short := flags.Bool("short", false, "fewer and shorter rounds")
 	if err := flags.Parse(arguments); err != nil {
 		return err
@@ -90,6 +93,13 @@ func run(ctx context.Context, arguments []string, out io.Writer) (err error) {
 	wanted, err := choose(*only)
 	if err != nil {
 		return err
+	}
+	if *profile != "" {
+		end, err := record(*profile)
+		if err != nil {
+			return err
+		}
+		defer end()
 	}
 	// The client shares the machine with the servers: its garbage is not theirs.
 	debug.SetGCPercent(400)
@@ -113,6 +123,21 @@ func run(ctx context.Context, arguments []string, out io.Writer) (err error) {
 		}
 	}
 	return b.conclude()
+}
+
+// record profiles until its end.
+func record(path string) (end func(), err error) {
+	file, err := os.Create(path)
+	if err == nil {
+		err = pprof.StartCPUProfile(file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = file.Close()
+	}, nil
 }
 
 // choose finds the sections that were asked for; none asks for all.
