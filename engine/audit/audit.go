@@ -14,6 +14,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -96,6 +97,7 @@ type Record struct {
 	SettledBy      string     `json:"settled_by,omitempty"`
 	Confirmation   string     `json:"confirmation,omitempty"`
 	Approval       string     `json:"approval,omitempty"` // the words of contract P-83
+	Grant          string     `json:"grant,omitempty"`    // that released the call
 
 	Result     Result      `json:"result,omitempty"`
 	Status     call.Status `json:"status,omitempty"`
@@ -103,6 +105,9 @@ type Record struct {
 	DurationMS int64       `json:"duration_ms"`
 	Stages     Stages      `json:"stages"`
 	UID        int         `json:"uid"` // of this process (contract P-87)
+	// Count is how many identical refusals the record stands for, when more
+	// than one. All but it is that of the first.
+	Count int64 `json:"count,omitempty"`
 }
 
 // Stages is how long each stage took, in microseconds. A stage that was not
@@ -119,7 +124,7 @@ type Stages struct {
 func (r Record) Bounded() Record {
 	for _, text := range []*string{&r.RequestID, &r.Tool, &r.Principal, (*string)(&r.Entry), &r.Session,
 		&r.ToolDigest, &r.ArgumentDigest, &r.EffectDigest, &r.Decision, &r.SettledBy, &r.Confirmation,
-		&r.Approval, (*string)(&r.Result), (*string)(&r.Status), &r.Code} {
+		&r.Approval, &r.Grant, (*string)(&r.Result), (*string)(&r.Status), &r.Code} {
 		*text = cut(*text)
 	}
 	r.RulesFired = max(r.RulesFired, len(r.Rules))
@@ -150,7 +155,8 @@ type Slot interface {
 	// be executed. After an error, or when ctx ends first, it may not.
 	// At most one intent is given to a slot.
 	Intent(ctx context.Context, record Record) error
-	// Outcome completes the record and gives the room back. After an intent,
+	// Outcome completes the record and gives the room back. A refusal that is
+	// identical to one of the last minute may be counted in its record. After an intent,
 	// and for any record above read_only, it returns once the outcome is
 	// durable or ctx has ended; otherwise as soon as it is queued, and the
 	// record is durable within 50 ms. When it fails, the record is kept in
@@ -160,6 +166,28 @@ type Slot interface {
 	// Outcome, so it can be deferred. An intent without outcome stays an
 	// intent until the next start reports it as interrupted.
 	Release()
+}
+
+// ErrNotReleased says that a grant has no use left, was revoked, or does not
+// cover the tool as it is now. Nothing was recorded.
+var ErrNotReleased = errors.New("the grant does not release the call")
+
+// Use is one use of a grant. Uses is what the configuration allows in all, 0
+// for any number. Tool and Digest are given when only a pattern of the grant
+// selects the tool.
+type Use struct {
+	Grant        string
+	Uses         int64
+	Tool, Digest string
+}
+
+// Spender is a Slot that can count uses of grants.
+type Spender interface {
+	// IntentUsing is Intent that also counts a use, both in one transaction. It
+	// fails with ErrNotReleased when there is none to count; then another intent
+	// may follow. After any other error none may, and the call must not be
+	// executed.
+	IntentUsing(ctx context.Context, record Record, use Use) error
 }
 
 // cut shortens s to MaxText bytes at a character.

@@ -9,38 +9,40 @@ import (
 )
 
 // body is what a row holds beside its columns: the fields of the record that
-// nobody asks for by value, as JSON under their own names. It is written by
-// hand because every call pays for it; decode reads it with encoding/json, and
+// nobody asks for by value, as JSON under their own names in sorted order,
+// because it becomes part of what is chained. It is written by hand because every call pays for it; decode reads it with encoding/json, and
 // a test fills every field of a record to see that none is lost.
 func body(r *audit.Record) string {
 	b := object{make([]byte, 0, 512)}
-	b.text("entry", string(r.Entry))
-	b.text("session", r.Session)
-	b.number("generation", int64(r.Generation))
-	b.text("tool_digest", r.ToolDigest)
+	b.text("approval", r.Approval)
 	b.text("argument_digest", r.ArgumentDigest)
+	b.text("code", r.Code)
+	b.text("confirmation", r.Confirmation)
+	b.number("count", r.Count)
+	b.text("decision", r.Decision)
+	b.number("duration_ms", r.DurationMS)
 	b.text("effect_digest", r.EffectDigest)
+	b.text("entry", string(r.Entry))
+	b.number("generation", int64(r.Generation))
+	b.text("grant", r.Grant)
 	b.text("risk", r.Risk.String())
 	b.texts("rules", r.Rules)
 	b.number("rules_fired", int64(r.RulesFired))
-	b.text("decision", r.Decision)
+	b.text("session", r.Session)
 	b.text("settled_by", r.SettledBy)
-	b.text("confirmation", r.Confirmation)
-	b.text("approval", r.Approval)
-	b.text("status", string(r.Status))
-	b.text("code", r.Code)
-	b.number("duration_ms", r.DurationMS)
-	b.number("uid", int64(r.UID))
 	if r.Stages != (audit.Stages{}) {
 		b.key("stages")
 		stages := object{b.out}
 		stages.out = append(stages.out, '{')
-		stages.number("prepare_us", r.Stages.Prepare)
-		stages.number("assess_us", r.Stages.Assess)
 		stages.number("approve_us", r.Stages.Approve)
+		stages.number("assess_us", r.Stages.Assess)
 		stages.number("execute_us", r.Stages.Execute)
+		stages.number("prepare_us", r.Stages.Prepare)
 		b.out = append(stages.out, '}')
 	}
+	b.text("status", string(r.Status))
+	b.text("tool_digest", r.ToolDigest)
+	b.number("uid", int64(r.UID))
 	return string(b.end())
 }
 

@@ -94,10 +94,12 @@ func (s *slot) Release() {
 // entry is one row on its way. The body is made by the goroutine of the call,
 // because there are many of them and one writer.
 type entry struct {
-	slot   *slot
-	record audit.Record
-	body   string
-	done   chan error // of size 1; nil when nobody waits
+	slot    *slot
+	record  audit.Record
+	body    string
+	done    chan error // of size 1; nil when nobody waits
+	use     *audit.Use // of a grant, counted with an intent; or nil
+	refused error      // why the use was not counted, and the row not written
 }
 
 func newEntry(s *slot, record audit.Record) *entry {

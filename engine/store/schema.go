@@ -28,6 +28,22 @@ CREATE TABLE records (
   body       TEXT NOT NULL
 ) STRICT;
 CREATE INDEX records_open ON records (sequence) WHERE phase = 'intent';
+`, `
+CREATE TABLE grants (
+  name       TEXT PRIMARY KEY,
+  remaining  INTEGER CHECK (remaining >= 0), -- NULL: never limited
+  used       INTEGER NOT NULL CHECK (used >= 0),
+  first_used INTEGER, -- microseconds since 1970
+  revoked    INTEGER, -- the same
+  revoked_by TEXT NOT NULL DEFAULT '',
+  reviewed   TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE grant_tools (
+  name   TEXT NOT NULL,
+  tool   TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  PRIMARY KEY (name, tool)
+) STRICT, WITHOUT ROWID;
 `}
 }
 

@@ -42,6 +42,7 @@ type writer struct {
 	conn     *conn
 	insert   statement
 	complete statement
+	spend    statement
 	next     int64
 	backlog  []*entry // outcomes that could not be written
 	args     []driver.NamedValue
@@ -63,6 +64,9 @@ func newWriter(c *conn, path string, options Options) (*writer, error) {
 		return nil, err
 	}
 	if w.complete, err = c.statement("UPDATE records SET phase = ?2, started = ?4, result = ?7, body = ?8 WHERE sequence = ?1"); err != nil {
+		return nil, err
+	}
+	if w.spend, err = c.statement(spend); err != nil {
 		return nil, err
 	}
 	last, err := c.integer("SELECT max(sequence) FROM records")
@@ -230,6 +234,7 @@ func (w *writer) attempt(batch []*entry, more func() error) error {
 		return nil
 	}
 	for _, e := range batch {
+		e.refused = nil
 		if e.slot.sequence >= before {
 			e.slot.sequence = 0
 		}
@@ -241,6 +246,15 @@ func (w *writer) attempt(batch []*entry, more func() error) error {
 // rows writes the rows of a batch inside a transaction.
 func (w *writer) rows(batch []*entry) error {
 	for _, e := range batch {
+		if e.use != nil {
+			refused, err := w.use(e)
+			if err != nil {
+				return err
+			}
+			if e.refused = refused; refused != nil {
+				continue
+			}
+		}
 		s, statement := e.slot, w.complete
 		if s.sequence == 0 {
 			statement = w.insert
@@ -275,7 +289,7 @@ func (w *writer) settled(batch []*entry) {
 		signal(w.behind)
 	}
 	for _, e := range batch {
-		e.finish(nil)
+		e.finish(e.refused)
 		if e.record.Phase == audit.Outcome {
 			w.reserved.Add(-1)
 		}
