@@ -43,7 +43,7 @@ func (p *process) attend(buffer []byte) (lingered bool) {
 		switch {
 		case !exited && (fds[3].Revents != 0 || p.exit < 0 && p.hasExited()):
 			exited, until = true, time.Now().Add(p.grace)
-			shut(&p.exit)
+			p.over()
 			shut(&p.stdin)
 		case exited && !lingered && time.Now().After(until):
 			lingered, until = true, time.Now().Add(p.grace)
@@ -53,6 +53,12 @@ func (p *process) attend(buffer []byte) (lingered bool) {
 			shut(&p.stdout)
 			shut(&p.stderr)
 		}
+	}
+	if p.link >= 0 {
+		if !exited {
+			p.over()
+		}
+		return lingered
 	}
 	if !exited {
 		awaitExit(p.pid)

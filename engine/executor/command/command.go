@@ -24,6 +24,7 @@ import (
 	"github.com/writ-dev/writ/engine/diag"
 	"github.com/writ-dev/writ/engine/document"
 	"github.com/writ-dev/writ/engine/executor"
+	"github.com/writ-dev/writ/engine/mask"
 	"github.com/writ-dev/writ/engine/template"
 	"github.com/writ-dev/writ/engine/value"
 )
@@ -52,6 +53,20 @@ type Options struct {
 	// approval binds their values, but nobody should read them there.
 	Key []byte
 	Log *slog.Logger // nil discards
+	// Masked, when it is available, starts the programs where Writ's own files
+	// and the user's home are hidden. nil starts them as the server is.
+	Masked Masked
+	// Visible gives what of the hidden places a tool's program may read; nil
+	// means nothing.
+	Visible func(*document.Tool) []string
+}
+
+// Masked starts programs behind a mask; a *mask.Mask is one.
+type Masked interface {
+	// Available is asked before each start. False means that there is no mask
+	// on this machine at all, never that it is broken at present.
+	Available() bool
+	Start(visible []string, p mask.Program) (mask.Link, error)
 }
 
 // New makes the kind. It lives as long as the process.
@@ -59,7 +74,7 @@ func New(options Options) executor.Kind {
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)
 	}
-	return &kind{Options: options, spawner: newSpawner()}
+	return &kind{Options: options, spawner: newSpawner(options.Masked)}
 }
 
 type kind struct {
@@ -82,6 +97,7 @@ type command struct {
 	inherit   []string
 	success   []int
 	timeout   time.Duration
+	visible   []string
 }
 
 // variable is one entry of env.
@@ -98,6 +114,9 @@ func (k *kind) Compile(d executor.Declaration) (executor.Executor, diag.List) {
 		kind: k, tool: d.Tool.Name, secrets: d.Secrets, guard: d.Guard,
 		timeout: time.Duration(d.Tool.Timeout),
 	}}
+	if k.Visible != nil {
+		c.out.visible = slices.Clone(k.Visible(d.Tool))
+	}
 	if c.out.timeout == 0 {
 		c.out.timeout = defaultTimeout
 	}

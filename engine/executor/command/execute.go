@@ -19,6 +19,7 @@ type start struct {
 	cwd     string
 	input   string
 	grace   time.Duration
+	visible []string // behind a mask
 	body    *capture
 	errors  *capture
 	// redactor and lines may be nil.
@@ -60,7 +61,7 @@ func (c *command) Execute(ctx context.Context, effect call.Effect, run executor.
 		return executor.Fail(err.Error())
 	}
 	s := start{
-		path: p.program.path, argv: p.argv, environ: environ, cwd: p.cwd, input: input, grace: run.Grace,
+		path: p.program.path, argv: p.argv, environ: environ, cwd: p.cwd, input: input, grace: run.Grace, visible: c.visible,
 		body: newCapture(run.MaxBytes), errors: newCapture(run.MaxBytes), redactor: run.Redactor, lines: run.Line,
 	}
 	if s.grace <= 0 {

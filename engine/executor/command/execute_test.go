@@ -25,12 +25,14 @@ import (
 	"github.com/writ-dev/writ/engine/call"
 	"github.com/writ-dev/writ/engine/document"
 	"github.com/writ-dev/writ/engine/executor"
+	"github.com/writ-dev/writ/engine/mask"
 	"github.com/writ-dev/writ/engine/value"
 )
 
 // The programs of these tests are this test binary, told by its arguments
 // what to be.
 func TestMain(m *testing.M) {
+	mask.Enter()
 	if len(os.Args) > 1 && os.Args[1] == "be" {
 		be(os.Args[2], os.Args[3:])
 		syscall.Exit(0) // past the hooks of coverage, which print

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/writ-dev/writ/engine/mask"
 )
 
 func unavailable() string { return "" }
@@ -47,7 +49,7 @@ func (s *spawner) run(ctx context.Context, st start) (end, error) {
 	if err := s.ready(); err != nil {
 		return end{}, err
 	}
-	p := &process{start: st, exit: -1, stdin: -1, stdout: -1, stderr: -1}
+	p := &process{start: st, exit: -1, link: -1, stdin: -1, stdout: -1, stderr: -1}
 	defer p.close()
 	files, err := p.open(s.null)
 	if err != nil {
@@ -55,6 +57,9 @@ func (s *spawner) run(ctx context.Context, st start) (end, error) {
 	}
 	buffer := s.buffers.Get().(*[]byte)
 	defer s.buffers.Put(buffer)
+	if s.masked != nil && s.masked.Available() {
+		return p.liveMasked(ctx, s.masked, files, *buffer)
+	}
 	lingered, err := p.live(ctx, files, s.terminal, *buffer)
 	if err != nil {
 		return end{}, err
@@ -68,9 +73,11 @@ func (s *spawner) run(ctx context.Context, st start) (end, error) {
 type process struct {
 	start
 	pid                         int
-	exit, stdin, stdout, stderr int   // our ends; -1 when closed
-	theirs                      []int // closed once the program has them
-	escaped                     bool  // something left the group with a pipe
+	exit, stdin, stdout, stderr int       // our ends; -1 when closed
+	theirs                      []int     // closed once the program has them
+	link                        mask.Link // instead of pid, when the program is masked; else -1
+	masked                      mask.End  // how a masked program ended
+	escaped                     bool      // something left the group with a pipe
 
 	mu      sync.Mutex
 	reaped  bool // the number may belong to another process
@@ -158,6 +165,10 @@ func (p *process) terminate() {
 
 // signal reaches the group, and the program itself should it have left it.
 func (p *process) signal(s unix.Signal) {
+	if p.link >= 0 {
+		p.link.Signal(s)
+		return
+	}
 	_ = unix.Kill(-p.pid, s)
 	_ = unix.Kill(p.pid, s)
 }

@@ -18,6 +18,6 @@ func reasonOf(error) string { return unavailable() }
 
 type spawner struct{}
 
-func newSpawner() *spawner { return &spawner{} }
+func newSpawner(Masked) *spawner { return &spawner{} }
 
 func (*spawner) run(context.Context, start) (end, error) { return end{}, errors.New(unavailable()) }

@@ -20,12 +20,13 @@ type spawner struct {
 	// where there is none.
 	terminal bool
 	buffers  sync.Pool // of *[]byte
+	masked   Masked    // may be nil
 }
 
 const bufferBytes = 64 << 10 // what a pipe holds on the reference system
 
-func newSpawner() *spawner {
-	return &spawner{buffers: sync.Pool{New: func() any { b := make([]byte, bufferBytes); return &b }}}
+func newSpawner(masked Masked) *spawner {
+	return &spawner{masked: masked, buffers: sync.Pool{New: func() any { b := make([]byte, bufferBytes); return &b }}}
 }
 
 func (s *spawner) ready() error {
