@@ -78,9 +78,9 @@ func TestHeavyFilesEnd(t *testing.T) {
 		limit     time.Duration
 		code      string
 	}{
-		"time here":     {strings.ReplaceAll(heavy, "%N", "200"), false, time.Millisecond, "too-slow"},
+		"time here":     {strings.ReplaceAll(heavy, "%N", "60"), false, time.Millisecond, "too-slow"},
 		"time there":    {strings.ReplaceAll(heavy, "%N", "3000"), true, 50 * time.Millisecond, "too-slow"},
-		"memory there":  {strings.ReplaceAll(heavy, "%N", "400"), true, time.Minute, "too-large"},
+		"memory there":  {strings.ReplaceAll(heavy, "%N", "250"), true, time.Minute, "too-large"},
 		"text here":     {long, false, time.Minute, "too-large"},
 		"enough of all": {strings.ReplaceAll(heavy, "%N", "3"), true, time.Minute, ""},
 	} {
