@@ -19,6 +19,7 @@ type jsonReader struct {
 	starts   []int // offsets at which lines begin
 	decoder  *json.Decoder
 	size     size
+	last     mark // where the token before was found
 	halved   bool // the last text was refused
 	problems *diag.List
 }
@@ -59,10 +60,20 @@ func (r *jsonReader) syntax(err error) {
 	r.problems.Errorf(at, "syntax", "not valid JSON: %s", message)
 }
 
+// mark is a place in the text, counted in bytes and in characters.
+type mark struct{ offset, line, column int }
+
+// position counts characters from the place that was asked for before, where
+// it can: a file may be one long line.
 func (r *jsonReader) position(offset int) diag.Position {
 	offset = min(offset, len(r.text))
 	line := sort.SearchInts(r.starts, offset+1)
-	return diag.Position{File: r.file, Line: line, Column: utf8.RuneCount(r.text[r.starts[line-1]:offset]) + 1}
+	from := mark{r.starts[line-1], line, 1}
+	if r.last.line == line && r.last.offset <= offset {
+		from = r.last
+	}
+	r.last = mark{offset, line, from.column + utf8.RuneCount(r.text[from.offset:offset])}
+	return diag.Position{File: r.file, Line: line, Column: r.last.column}
 }
 
 // token reads the next token, and where it begins.
