@@ -56,6 +56,7 @@ const (
 	NotRequested       = "not_requested"
 	ApprovedOnce       = "approved_once"
 	ApprovedForSession = "approved_for_session"
+	ApprovedByGrant    = "approved_by_grant"
 )
 
 // Desk keeps tickets. It is safe for concurrent use.
@@ -101,6 +102,16 @@ func (d *Desk) Authorize(prepared call.Prepared, decision policy.Decision) (Auth
 		return Authorization{}, fmt.Errorf("authorize %s: the decision is %s", prepared.Request.Tool, decision.Effect)
 	}
 	return seal.Make(prepared, NotRequired, false, d.now().Add(Lifetime)), nil
+}
+
+// AuthorizeByGrant makes an authorization for a call that a grant may release
+// in place of a person, and an error for any other. That a grant covers it, and
+// has a use left, is counted when the authorization is spent.
+func (d *Desk) AuthorizeByGrant(prepared call.Prepared, decision policy.Decision) (Authorization, error) {
+	if decision.Effect != policy.RequireApproval || !decision.Grants || decision.Confirmation >= policy.Phrase {
+		return Authorization{}, fmt.Errorf("authorize %s: no grant may stand in for a person here", prepared.Request.Tool)
+	}
+	return seal.Make(prepared, ApprovedByGrant, false, d.now().Add(Lifetime)), nil
 }
 
 // Question is a call that needs a person.

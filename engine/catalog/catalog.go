@@ -34,6 +34,9 @@ type Catalog struct {
 	Rules      []*risk.Rule     // all of them, by id
 	Policies   []*policy.Policy // all of them, by name
 	Grants     []*Grant         // all of them, by name
+	// DangerousGrants says that the configuration lets grants release dangerous
+	// calls.
+	DangerousGrants bool
 	// Skipped names, for each rule id, the tools that its selector covers but
 	// that lack a field which the rule reads, with the reason.
 	Skipped map[string]map[string]string

@@ -94,7 +94,7 @@ func (c *Compiler) Compile(set *document.Set, inputs Inputs) (*Catalog, diag.Lis
 		catalog: &Catalog{
 			Documents: len(set.Tools) + len(set.RiskRules) + len(set.Policies) + len(set.Grants) +
 				len(set.Connections) + len(set.Secrets) + len(set.Tests),
-			Roots: inputs.Roots, Secrets: c.secrets, Tests: set.Tests,
+			Roots: inputs.Roots, DangerousGrants: inputs.DangerousGrants, Secrets: c.secrets, Tests: set.Tests,
 			Skipped: map[string]map[string]string{},
 			byName:  make(map[string]*Tool, len(set.Tools)),
 		},

@@ -16,25 +16,33 @@ const Grace = 500 * time.Millisecond
 
 // execute spends an authorization and carries out what it allows.
 func (p *Pipeline) execute(ctx context.Context, f *flight, authorization approval.Authorization) call.Result {
-	if refused := p.confirm(ctx, f, authorization); refused != nil {
+	if refused := p.commit(ctx, f, authorization, ""); refused != nil {
 		return f.refuse(refused)
+	}
+	return p.carryOut(ctx, f)
+}
+
+// commit spends an authorization and makes the intent durable, with a use of
+// the grant of this name unless that is "".
+func (p *Pipeline) commit(ctx context.Context, f *flight, authorization approval.Authorization, byGrant string) *refusalError {
+	if refused := p.confirm(ctx, f, authorization); refused != nil {
+		return refused
 	}
 	if ctx.Err() != nil {
-		return f.refuse(stopped(ctx))
+		return stopped(ctx)
 	}
 	if refused := p.frozen(); refused != nil {
-		return f.refuse(refused)
+		return refused
 	}
 	if err := authorization.Spend(p.Now()); err != nil {
-		return f.refuse(refusal("void", "%v", err))
+		return refusal("void", "%v", err)
 	}
 	f.record.Approval = authorization.By()
-	if f.assessment.Level > call.ReadOnly {
-		if err := f.slot.Intent(ctx, f.record); err != nil {
-			p.Log.Error("a call was refused because its intent cannot be recorded", "tool", f.tool.Name, "error", err)
-			return f.refuse(refusal("unrecorded", "the call cannot be recorded at present, so it was not executed"))
-		}
-	}
+	return p.intend(ctx, f, byGrant)
+}
+
+// carryOut does what was committed to.
+func (p *Pipeline) carryOut(ctx context.Context, f *flight) call.Result {
 	begin := p.Now()
 	outcome := p.run(ctx, f)
 	f.record.Stages.Execute = p.Now().Sub(begin).Microseconds()

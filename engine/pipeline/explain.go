@@ -3,10 +3,12 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/writ-dev/writ/engine/call"
 	"github.com/writ-dev/writ/engine/catalog"
 	"github.com/writ-dev/writ/engine/condition"
+	"github.com/writ-dev/writ/engine/grant"
 	"github.com/writ-dev/writ/engine/match"
 	"github.com/writ-dev/writ/engine/policy"
 	"github.com/writ-dev/writ/engine/tool"
@@ -27,7 +29,9 @@ type Explanation struct {
 	Prepared    *ExplainedCall     `json:"prepared,omitempty"`
 	Assessment  *ExplainedRisk     `json:"assessment,omitempty"`
 	Decision    *ExplainedDecision `json:"decision,omitempty"`
-	prepared    call.Prepared      // for tests of the users
+	// Grants are those that name the tool, where a person would be asked.
+	Grants      []ExplainedGrant `json:"grants,omitempty"`
+	prepared    call.Prepared    // for tests of the users
 	environment condition.Environment
 }
 
@@ -92,6 +96,13 @@ type ExplainOptions struct {
 	Fetch bool
 	// Roots resolves path arguments; nil uses those of the generation.
 	Roots tool.Resolver
+	// Now is when the call would be made; without it no grant is looked at.
+	Now time.Time
+	// DangerousGrants is that of the pipeline.
+	DangerousGrants bool
+	// GrantState says why the state folder lets a grant that covers the call
+	// release nothing, or ""; nil when it is not known.
+	GrantState func(g grant.Bound, tool string, digest call.Digest) string
 }
 
 // Explain prepares, assesses and decides a request under a generation, and
@@ -130,6 +141,9 @@ func Explain(ctx context.Context, live *catalog.Catalog, request call.Request, o
 		e.Prepared.Facts = value.JSON(f.prepared.Effect.Facts)
 	}
 	e.Assessment, e.Decision = f.explainRisk(), f.explainDecision()
+	if f.decision.Effect == policy.RequireApproval && !options.Now.IsZero() {
+		e.Grants = f.explainGrants(grantTime{options.Now, options.DangerousGrants}, options.GrantState)
+	}
 	return e
 }
 
