@@ -1,6 +1,7 @@
 package store
 
 import (
+	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -93,6 +94,24 @@ func (d Dir) Key() (audit.Key, error) {
 		return audit.Key{}, fmt.Errorf("%s: %w; remove the file, and older digests can no longer be compared", d.join(keyName), err)
 	}
 	return key, nil
+}
+
+// signingKey signs the marks of the audit chain. It is made when it is first
+// asked for.
+func (d Dir) signingKey() (ed25519.PrivateKey, error) {
+	seed, err := d.Secret(signName, func() ([]byte, error) {
+		seed := make([]byte, ed25519.SeedSize)
+		_, err := rand.Read(seed)
+		return seed, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(seed) != ed25519.SeedSize {
+		return nil, fmt.Errorf("%s has %d bytes, not %d; restore it from a copy, or remove it, and older signatures can no longer be checked",
+			d.join(signName), len(seed), ed25519.SeedSize)
+	}
+	return ed25519.NewKeyFromSeed(seed), nil
 }
 
 func (d Dir) join(name string) string { return filepath.Join(d.path, name) }

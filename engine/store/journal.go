@@ -53,7 +53,8 @@ func (s *Store) Flush() error {
 // writer's commit lock; the rest to the goroutine of the call.
 type slot struct {
 	writer   *writer
-	sequence int64 // of the durable intent; 0 when there is none
+	sequence int64      // of the durable intent; 0 when there is none
+	first    audit.Hash // digest of the first row that was written
 	intended bool
 	over     atomic.Bool // the call wants nothing more
 }
@@ -97,6 +98,7 @@ type entry struct {
 	slot    *slot
 	record  audit.Record
 	body    string
+	digest  audit.Hash // of the event
 	done    chan error // of size 1; nil when nobody waits
 	use     *audit.Use // of a grant, counted with an intent; or nil
 	refused error      // why the use was not counted, and the row not written
@@ -105,6 +107,7 @@ type entry struct {
 func newEntry(s *slot, record audit.Record) *entry {
 	e := &entry{slot: s, record: record.Bounded()}
 	e.body = body(&e.record)
+	e.digest = audit.DigestOf(event(&e.record, e.body))
 	return e
 }
 

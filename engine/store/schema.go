@@ -44,6 +44,21 @@ CREATE TABLE grant_tools (
   digest TEXT NOT NULL,
   PRIMARY KEY (name, tool)
 ) STRICT, WITHOUT ROWID;
+`, `
+ALTER TABLE records ADD COLUMN position INTEGER; -- of the newest entry of the record in the chain
+ALTER TABLE records ADD COLUMN hash BLOB;        -- of the chain up to there
+ALTER TABLE records ADD COLUMN first_position INTEGER; -- of the entry before it, if it had one
+ALTER TABLE records ADD COLUMN first_digest BLOB;      -- of what the record said then
+ALTER TABLE records ADD COLUMN first_hash BLOB;
+CREATE TABLE marks (
+  position  INTEGER PRIMARY KEY,
+  kind      TEXT NOT NULL,
+  at        INTEGER NOT NULL, -- microseconds since 1970
+  sequence  INTEGER NOT NULL, -- the highest number given out before
+  low       INTEGER NOT NULL, -- no record below has an entry behind the mark
+  hash      BLOB NOT NULL,
+  signature BLOB NOT NULL
+) STRICT;
 `}
 }
 
@@ -58,15 +73,6 @@ func prepare(ctx context.Context, c *conn) (Recovery, error) {
 		return Recovery{}, err
 	}
 	open, err := c.integer("SELECT count(*) FROM records WHERE phase = 'intent'")
-	if err != nil {
-		return Recovery{}, err
-	}
-	err = c.transaction(func() error {
-		if err := c.exec("UPDATE records SET phase = 'interrupted', result = 'cancelled' WHERE phase = 'intent'"); err != nil {
-			return err
-		}
-		return c.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('open', 1)")
-	})
 	return Recovery{Interrupted: int(open), Unclean: unclean != 0}, err
 }
 

@@ -19,6 +19,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/writ-dev/writ/engine/audit"
 )
 
 // File names in the state directory.
@@ -26,6 +28,7 @@ const (
 	databaseName = "writ.db"
 	lockName     = "lock"
 	keyName      = "digest.key"
+	signName     = "audit.key"
 )
 
 // DefaultQueue is how many calls may hold a reservation at the same time.
@@ -102,7 +105,11 @@ func open(ctx context.Context, dir Dir, options Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(explain(dir, err), c.close())
 	}
-	w, err := newWriter(c, dir.join(databaseName), options)
+	key, err := dir.signingKey()
+	if err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	w, err := newWriter(c, dir.join(databaseName), key, options)
 	if err != nil {
 		return nil, errors.Join(explain(dir, err), c.close())
 	}
@@ -111,6 +118,7 @@ func open(ctx context.Context, dir Dir, options Options) (*Store, error) {
 		return nil, errors.Join(err, w.close(ctx))
 	}
 	read.SetMaxOpenConns(2)
+	options.Log.Info("the audit chain goes on", "head", w.chain.durable.Load().String())
 	if recovery.Unclean {
 		options.Log.Warn("the process before did not end properly; records of read-only calls of its last 50 ms may be missing",
 			"state", dir.Path(), "interrupted", recovery.Interrupted)
@@ -124,6 +132,9 @@ func (s *Store) Dir() Dir { return s.dir }
 // Recovery is what Open found of the process before.
 func (s *Store) Recovery() Recovery { return s.recovery }
 
+// Head is the end of the audit chain, as far as it is durable.
+func (s *Store) Head() audit.Head { return *s.writer.chain.durable.Load() }
+
 // Ready returns nil while records can be written, and otherwise why not.
 func (s *Store) Ready() error { return s.writer.ready() }
 
@@ -134,6 +145,7 @@ func (s *Store) Close(ctx context.Context) error {
 	s.closing.Do(func() {
 		err := s.read.Close()
 		s.closed = errors.Join(err, s.writer.close(ctx), s.lock.release())
+		s.writer.log.Info("the audit chain ends", "head", s.Head().String())
 		if s.closed != nil {
 			s.closed = fmt.Errorf("close state directory %s: %w", s.dir.Path(), s.closed)
 		}

@@ -2,10 +2,12 @@ package store
 
 import (
 	"context"
+	"crypto/ed25519"
 	"database/sql/driver"
 	"errors"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,9 +44,11 @@ type writer struct {
 	conn     *conn
 	insert   statement
 	complete statement
+	mark     statement
 	spend    statement
 	next     int64
 	backlog  []*entry // outcomes that could not be written
+	chain    chain
 	args     []driver.NamedValue
 
 	urgent chan struct{} // somebody waits
@@ -54,16 +58,20 @@ type writer struct {
 	ended  sync.WaitGroup
 }
 
-func newWriter(c *conn, path string, options Options) (*writer, error) {
+func newWriter(c *conn, path string, key ed25519.PrivateKey, options Options) (*writer, error) {
 	w := &writer{
 		log: options.Log, now: options.Now, capacity: int64(options.Queue), conn: c,
+		chain:  chain{key: key, open: map[int64]bool{}},
 		urgent: make(chan struct{}, 1), soon: make(chan struct{}, 1), behind: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	var err error
-	if w.insert, err = c.statement("INSERT INTO records (sequence, phase, request_id, started, tool, principal, result, body) VALUES (?,?,?,?,?,?,?,?)"); err != nil {
+	if w.insert, err = c.statement("INSERT INTO records (sequence, phase, request_id, started, tool, principal, result, body, position, hash) VALUES (?,?,?,?,?,?,?,?,?,?)"); err != nil {
 		return nil, err
 	}
-	if w.complete, err = c.statement("UPDATE records SET phase = ?2, started = ?4, result = ?7, body = ?8 WHERE sequence = ?1"); err != nil {
+	if w.complete, err = c.statement(complete); err != nil {
+		return nil, err
+	}
+	if w.mark, err = c.statement("INSERT INTO marks (position, kind, at, sequence, low, hash, signature) VALUES (?,?,?,?,?,?,?)"); err != nil {
 		return nil, err
 	}
 	if w.spend, err = c.statement(spend); err != nil {
@@ -74,6 +82,9 @@ func newWriter(c *conn, path string, options Options) (*writer, error) {
 		return nil, err
 	}
 	w.next = last + 1
+	if err := w.resume(); err != nil {
+		return nil, err
+	}
 	checkpoints, err := newCheckpointer(w, path)
 	if err != nil {
 		return nil, err
@@ -223,7 +234,8 @@ func (w *writer) write() {
 // attempt writes a batch, and what more does, as one transaction. After an
 // error everything is as before, also the numbers that rows were given.
 func (w *writer) attempt(batch []*entry, more func() error) error {
-	before := w.next
+	before, chain := w.next, w.chain.state
+	w.chain.floor = before
 	err := w.conn.transaction(func() error {
 		if err := w.rows(batch); err != nil || more == nil {
 			return err
@@ -231,6 +243,7 @@ func (w *writer) attempt(batch []*entry, more func() error) error {
 		return more()
 	})
 	if err == nil {
+		w.chain.committed(batch)
 		return nil
 	}
 	for _, e := range batch {
@@ -239,7 +252,7 @@ func (w *writer) attempt(batch []*entry, more func() error) error {
 			e.slot.sequence = 0
 		}
 	}
-	w.next = before
+	w.next, w.chain.state = before, chain
 	return err
 }
 
@@ -255,18 +268,26 @@ func (w *writer) rows(batch []*entry) error {
 				continue
 			}
 		}
+		if err := w.marks(); err != nil {
+			return err
+		}
 		s, statement := e.slot, w.complete
 		if s.sequence == 0 {
 			statement = w.insert
-			s.sequence = w.next
+			s.sequence, s.first = w.next, e.digest
 			w.next++
 		}
+		w.chain.head = w.chain.head.Next(s.sequence, e.digest)
 		r := &e.record
 		w.args = append(w.args[:0],
 			driver.NamedValue{Ordinal: 1, Value: s.sequence}, driver.NamedValue{Ordinal: 2, Value: string(r.Phase)},
 			driver.NamedValue{Ordinal: 3, Value: r.RequestID}, driver.NamedValue{Ordinal: 4, Value: micros(r.Started)},
 			driver.NamedValue{Ordinal: 5, Value: r.Tool}, driver.NamedValue{Ordinal: 6, Value: r.Principal},
-			driver.NamedValue{Ordinal: 7, Value: string(r.Result)}, driver.NamedValue{Ordinal: 8, Value: e.body})
+			driver.NamedValue{Ordinal: 7, Value: string(r.Result)}, driver.NamedValue{Ordinal: 8, Value: e.body},
+			driver.NamedValue{Ordinal: 9, Value: w.chain.head.Count}, driver.NamedValue{Ordinal: 10, Value: slices.Clone(w.chain.head.Hash[:])})
+		if statement == w.complete {
+			w.args = append(w.args, driver.NamedValue{Ordinal: 11, Value: s.first[:]})
+		}
 		if err := statement.exec(w.args); err != nil {
 			return err
 		}
@@ -311,6 +332,7 @@ func (w *writer) close(ctx context.Context) error {
 	w.commit.Lock()
 	defer w.commit.Unlock()
 	w.write()
+	w.end()
 	var lost error
 	if w.failure.Load() != nil && ctx.Err() == nil {
 		w.recover()
