@@ -33,12 +33,12 @@ func builder() {
 	_ = unix.Sendto(controlFD, message, unix.MSG_NOSIGNAL, nil)
 	unix.Close(controlFD)
 	if err != nil {
-		os.Exit(1)
+		syscall.Exit(1)
 	}
 	for {
 		pid, err := unix.Wait4(-1, nil, 0, nil)
 		if pid == spawner || err != nil && err != unix.EINTR {
-			os.Exit(0)
+			syscall.Exit(0)
 		}
 	}
 }

@@ -33,9 +33,6 @@ func confine() error {
 	if _, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0); err != nil && err != unix.ENOSYS && err != unix.EPERM {
 		return fmt.Errorf("leave the session's keys: %w", err)
 	}
-	if err := scope(); err != nil {
-		return err
-	}
 	for c := 0; c < 64; c++ {
 		if slices.Contains(keep, c) {
 			continue
@@ -69,25 +66,20 @@ func confine() error {
 	return nil
 }
 
-// scope keeps programs from sockets that have a name but no file, such as
-// those of a desktop, by which keys could be typed into a terminal.
-func scope() error {
-	return restrict(unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL)
-}
-
-// apart keeps what this thread starts from signalling anything but itself, so
-// not the runner and not the programs of other calls.
-func apart() error { return restrict(unix.LANDLOCK_SCOPE_SIGNAL) }
-
-// restrict binds this thread and what it starts. Older kernels cannot
-// (Landlock before its version 6, Linux before 6.12): there a program can end
-// the runner, which is started again.
-func restrict(scoped uint64) error {
+// apart binds this thread and what it starts. They reach no socket that has a
+// name but no file, such as those of a desktop, by which keys could be typed
+// into a terminal, and signal nothing but each other: not the runner, and not
+// the programs of other calls. Older kernels cannot (Landlock before its
+// version 6, Linux before 6.12): there a program can end the runner, which is
+// started again.
+func apart() error {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 || version < 6 {
 		return nil
 	}
-	rules := struct{ files, network, scoped uint64 }{scoped: scoped}
+	rules := struct{ files, network, scoped uint64 }{
+		scoped: unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL,
+	}
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&rules)), unsafe.Sizeof(rules), 0)
 	if errno != 0 {
 		return fmt.Errorf("scope sockets and signals: %w", error(errno))

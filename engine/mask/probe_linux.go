@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -86,14 +87,14 @@ func namespaceNames() (map[string]string, error) {
 func probe() {
 	var q question
 	if len(os.Args) != 2 || json.Unmarshal([]byte(os.Args[1]), &q) != nil {
-		os.Exit(2)
+		syscall.Exit(2)
 	}
 	if err := errors.Join(q.separate(), q.powerless(), q.blind()); err != nil {
 		fmt.Println(strings.ReplaceAll(err.Error(), "\n", "; "))
-		os.Exit(1)
+		syscall.Exit(1)
 	}
 	fmt.Println("hidden")
-	os.Exit(0)
+	syscall.Exit(0)
 }
 
 // separate: the server cannot be seen, so it cannot be signalled or traced.

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -47,9 +48,11 @@ type answer struct {
 
 // runner is the server's side of one runner.
 type runner struct {
-	control int // our end of the socket
+	mu      sync.RWMutex // held while control is used, so that its number stays ours
+	control int          // our end of the socket; -1 when closed
 	done    chan struct{}
 	gone    atomic.Bool
+	builder *os.Process // nil when it did not start
 	notes   []string
 }
 
@@ -119,6 +122,7 @@ func hint(err error) string {
 // kills it when the thread that started it ends.
 func (r *runner) launch(cmd *exec.Cmd) error {
 	started := make(chan error)
+	defer func() { r.builder = cmd.Process }()
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -163,10 +167,23 @@ func (r *runner) greet() error {
 
 func (r *runner) ended() bool { return r.gone.Load() }
 
-// close ends the runner. The kernel kills what it started.
+// close ends the runner and waits for that. The kernel kills what it started.
 func (r *runner) close() {
-	_ = unix.Shutdown(r.control, unix.SHUT_RDWR)
-	_ = unix.Close(r.control)
+	r.mu.RLock()
+	if r.control >= 0 {
+		_ = unix.Shutdown(r.control, unix.SHUT_RDWR) // wakes who waits to send
+	}
+	r.mu.RUnlock()
+	r.mu.Lock()
+	if r.control >= 0 {
+		_ = unix.Close(r.control)
+		r.control = -1
+	}
+	r.mu.Unlock()
+	if r.builder != nil {
+		_ = r.builder.Kill()
+		<-r.done
+	}
 }
 
 // start hands a program over. Whether it could be started is told by the link.
@@ -187,17 +204,25 @@ func (r *runner) start(p Program) (Link, error) {
 		defer file.Close()
 		passed, message = append(passed, int(file.Fd())), []byte{0}
 	}
-	for {
-		err = unix.Sendmsg(r.control, message, unix.UnixRights(passed...), nil, unix.MSG_NOSIGNAL)
-		if err != unix.EINTR {
-			break
-		}
-	}
+	err = r.send(message, unix.UnixRights(passed...))
 	if err != nil {
 		unix.Close(fds[0])
 		return -1, fmt.Errorf("hand a program to the runner: %w", err)
 	}
 	return Link(fds[0]), nil
+}
+
+func (r *runner) send(message, rights []byte) error {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.control < 0 {
+		return unix.EPIPE
+	}
+	for {
+		if err := unix.Sendmsg(r.control, message, rights, nil, unix.MSG_NOSIGNAL); err != unix.EINTR {
+			return err
+		}
+	}
 }
 
 // memory is a file that exists nowhere, positioned at its begin.

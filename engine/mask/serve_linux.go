@@ -22,7 +22,7 @@ func serve() {
 	heed()
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	if _, err := unix.FcntlInt(controlFD, unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
-		os.Exit(1)
+		syscall.Exit(1)
 	}
 	w := &workers{}
 	w.idle.Store(1)
@@ -46,7 +46,7 @@ type workers struct{ idle atomic.Int32 }
 func (w *workers) work() {
 	runtime.LockOSThread()
 	if apart() != nil {
-		os.Exit(1)
+		syscall.Exit(1)
 	}
 	buffer := make([]byte, maxMessage)
 	rights := make([]byte, unix.CmsgSpace(5*4))
@@ -56,7 +56,7 @@ func (w *workers) work() {
 		case err == unix.EINTR || err == unix.EAGAIN:
 			continue
 		case err != nil || n == 0:
-			os.Exit(0) // the server is gone
+			syscall.Exit(0) // the server is gone
 		}
 		if w.idle.Add(-1) == 0 {
 			w.idle.Add(1)

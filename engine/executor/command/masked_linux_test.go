@@ -29,7 +29,7 @@ func behind(t testing.TB) *mask.Mask {
 	if err := os.WriteFile(filepath.Join(state, "key"), []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m := mask.Start(mask.Options{State: state, Roots: []string{filepath.Dir(exe)}})
+	m := mask.Start(mask.Options{State: state, Roots: []string{filepath.Dir(exe)}, Homes: []string{t.TempDir()}})
 	t.Cleanup(m.Close)
 	return m
 }
