@@ -36,6 +36,7 @@ type app struct {
 
 	config, stateDir string
 	json, noColor    bool
+	dangerousGrants  bool
 }
 
 // ended is an error that has been shown already.

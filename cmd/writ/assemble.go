@@ -104,9 +104,13 @@ func (a *app) open(ctx context.Context, p *place, how assembly) (*engine, error)
 		e.frozen.Store(&reason)
 		how.log.Warn("all calls are frozen", "reason", reason)
 	}
+	e.entering = e.enterGrants
+	if a.dangerousGrants {
+		how.log.Warn("grants may release dangerous calls of local entries under the posture permissive")
+	}
 	e.desk = approval.NewDesk(a.now, newTicketID)
 	e.pipeline = pipeline.New(pipeline.Options{
-		Live: &e.live, Desk: e.desk, Approvers: e.mayApprove, Frozen: e.isFrozen, Journal: e.store, Key: auditKey,
+		Live: &e.live, Desk: e.desk, Approvers: e.mayApprove, Frozen: e.isFrozen, DangerousGrants: a.dangerousGrants, Journal: e.store, Key: auditKey,
 		Limits: pipeline.Limits{
 			Calls: p.settings.Limits.Calls, PerPrincipal: p.settings.Limits.CallsPerPrincipal,
 			ArgumentsBytes: int(p.settings.Limits.ArgumentBytes),

@@ -33,6 +33,8 @@ type builder struct {
 	approvers atomic.Pointer[identity.Approvers]
 	inForce   product
 	newest    *catalog.Catalog // that was compiled
+	// entering, when not nil, is told of a generation before it is in force.
+	entering func(*catalog.Catalog)
 }
 
 // product is all that a generation is made of.
@@ -78,7 +80,8 @@ func (b *builder) build(ctx context.Context) reload.Candidate {
 	}
 	next.inputs = catalog.Inputs{
 		Roots: roots, Claims: settings.Claims, ToolGroups: settings.ToolGroups, ToolOverrides: settings.ToolOverrides,
-		Secrets: look(secretFiles(set)),
+		DangerousGrants: settings.AllowDangerousGrants,
+		Secrets:         look(secretFiles(set)),
 	}
 	generation, problems := b.compile(set, next.inputs, c.Problems.HasErrors())
 	c.Problems = append(c.Problems, problems...).Sorted()
@@ -92,6 +95,9 @@ func (b *builder) build(ctx context.Context) reload.Candidate {
 		b.inForce = next
 		b.callers.Store(next.callers)
 		b.approvers.Store(next.approvers)
+		if b.entering != nil {
+			b.entering(generation)
+		}
 		b.live.Publish(generation)
 		return generation.Generation
 	}
@@ -114,7 +120,7 @@ func (b *builder) compile(set *document.Set, inputs catalog.Inputs, incomplete b
 		case "undeclared-root": // which folders are open is not for the packs to say
 			return b.place.configuration.Embedded
 		case "unknown-tool", "unknown-group", "unknown-connection", "unknown-secret", "unknown-scope",
-			"matches-nothing", "applies-to-nothing", "denies-nothing", "deny-skips":
+			"matches-nothing", "covers-nothing", "applies-to-nothing", "denies-nothing", "deny-skips":
 			return incomplete
 		}
 		return false
@@ -226,6 +232,7 @@ func (b *builder) same(next product) bool {
 // the same content.
 func sameDocuments(a, b *document.Set) bool {
 	return slices.Equal(a.Tools, b.Tools) && slices.Equal(a.RiskRules, b.RiskRules) && slices.Equal(a.Policies, b.Policies) &&
+		slices.Equal(a.Grants, b.Grants) &&
 		slices.Equal(a.Connections, b.Connections) && slices.Equal(a.Secrets, b.Secrets) && slices.Equal(a.Tests, b.Tests)
 }
 

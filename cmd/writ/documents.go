@@ -21,6 +21,7 @@ type documents struct {
 	embedded bool
 	loader   func() (*load.Loader, error) // made when it is first needed
 	cache    *load.Cache
+	also     []string // files beside those of the settings
 }
 
 func newDocuments(c setting.Configuration) documents {
@@ -38,7 +39,7 @@ func (d *documents) load(ctx context.Context, settings *setting.Settings) (*docu
 	if d.embedded {
 		return d.packs(ctx, loader)
 	}
-	paths := documentPaths(settings)
+	paths := append(documentPaths(settings), d.also...)
 	result := loader.Load(ctx, load.Options{Paths: paths, Previous: d.cache})
 	if result.Cache != nil {
 		d.cache = result.Cache

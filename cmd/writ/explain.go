@@ -138,6 +138,9 @@ func (a *app) printExplanation(e pipeline.Explanation) {
 	if e.Decision != nil {
 		a.printDecision(w, e.Decision)
 	}
+	if len(e.Grants) > 0 {
+		a.printExplainedGrants(w, e.Grants)
+	}
 }
 
 func (a *app) printPrepared(w io.Writer, p *pipeline.ExplainedCall) {
@@ -187,6 +190,17 @@ func (a *app) printRules(w io.Writer, rules []pipeline.ExplainedRule) {
 		if r.Message != "" {
 			fmt.Fprintf(w, "    %s\n", clean(r.Message))
 		}
+	}
+}
+
+func (a *app) printExplainedGrants(w io.Writer, grants []pipeline.ExplainedGrant) {
+	fmt.Fprintln(w, "\ngrants")
+	for _, g := range grants {
+		answer := a.paint(w, green, "releases the call")
+		if !g.Releases {
+			answer = "does not release it: " + clean(g.Why)
+		}
+		fmt.Fprintf(w, "  %s  %s  %s\n", a.paint(w, bold, g.Name), answer, a.where(g.At))
 	}
 }
 

@@ -37,7 +37,7 @@ $XDG_CONFIG_HOME/writ, else the packs in the binary.`,
 	root.AddCommand(
 		a.serveCommand(), a.stdioCommand(),
 		a.checkCommand(), a.testCommand(), a.explainCommand(), a.callCommand(),
-		a.approvalsCommand(), a.approveCommand(), a.rejectCommand(), a.freezeCommand(), a.thawCommand(),
+		a.approvalsCommand(), a.approveCommand(), a.rejectCommand(), a.grantsCommand(), a.freezeCommand(), a.thawCommand(),
 		a.toolsCommand(), a.schemaCommand(), a.initCommand(),
 		a.statusCommand(), a.reloadCommand(), a.auditCommand(),
 		a.versionCommand(), a.docsCommand(),

@@ -67,6 +67,7 @@ Beyond this machine it needs tls in writ.yaml, or --insecure-http.`,
 	flags.String("listen", "", "listen at `HOST:PORT`; port 0 takes any free one (default 127.0.0.1:8765)")
 	flags.Bool("insecure-http", false, "listen beyond this machine without TLS; tokens cross the network in the clear")
 	flags.BoolVar(&o.newToken, "new-token", false, "replace the generated token")
+	flags.BoolVar(&a.dangerousGrants, "allow-dangerous-grants", false, "let grants release dangerous calls, where writ.yaml allows it too")
 	flags.StringVar(&o.logFormat, "log-format", "text", "format of the log on standard error: `text|json`")
 	_ = c.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	return c

@@ -42,6 +42,7 @@ read, because clients start servers in the folders of strangers.`,
 			return a.stdio(c.Context(), p, log)
 		},
 	}
+	c.Flags().BoolVar(&a.dangerousGrants, "allow-dangerous-grants", false, "let grants release dangerous calls, where writ.yaml allows it too")
 	c.Flags().StringVar(&logFormat, "log-format", "text", "format of the log on standard error: `text|json`")
 	return c
 }

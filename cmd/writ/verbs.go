@@ -59,6 +59,9 @@ func (e *engine) verbs() map[string]control.Verb {
 		"tools":   e.answerTools,
 		"audit":   e.answerAudit,
 
+		"grants":       e.answerGrants,
+		"revoke-grant": e.answerRevokeGrant,
+
 		"approvals": e.answerApprovals,
 		"verdict":   e.answerVerdict,
 		"freeze":    e.answerFreeze,
@@ -134,7 +137,13 @@ func (e *engine) answerExplain(ctx context.Context, with json.RawMessage, _ func
 		}, nil
 	}
 	request.Arguments = raw
-	return pipeline.Explain(ctx, current, request, pipeline.ExplainOptions{Fetch: q.Fetch}), nil
+	state, err := e.grantState(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return pipeline.Explain(ctx, current, request, pipeline.ExplainOptions{
+		Fetch: q.Fetch, Now: e.app.now(), DangerousGrants: e.app.dangerousGrants, GrantState: state,
+	}), nil
 }
 
 // appliesTo is the answer to explain --rule.
