@@ -132,7 +132,7 @@ func environment() bool {
 
 func finds(server int) bool {
 	line, err := os.ReadFile("/proc/" + strconv.Itoa(server) + "/cmdline")
-	return err == nil && bytes.Contains(line, []byte("attacked"))
+	return err == nil && bytes.Contains(line, []byte("/server\x00be\x00"))
 }
 
 // nested tries from namespaces of its own, where it may do everything.

@@ -18,27 +18,26 @@ import (
 )
 
 // behind makes a mask for the programs of a test, or says why there is none.
-// The test binary is a root, because it is the program of these tests.
 func behind(t testing.TB) *mask.Mask {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	state := t.TempDir()
 	if err := os.WriteFile(filepath.Join(state, "key"), []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m := mask.Start(mask.Options{State: state, Roots: []string{filepath.Dir(exe)}, Homes: []string{t.TempDir()}})
+	m := mask.Start(mask.Options{State: state, Homes: []string{t.TempDir()}})
 	t.Cleanup(m.Close)
 	return m
 }
 
 func compileMasked(t testing.TB, m *mask.Mask, block string) executor.Executor {
 	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	k := New(Options{
 		Env: os.LookupEnv, Key: []byte("key"), Masked: m,
-		Visible: func(tool *document.Tool) []string { return nil },
+		Visible: func(tool *document.Tool) []string { return []string{exe} }, // it is a program of these tests
 	})
 	compiled, mistakes := k.Compile(declaration(t, block))
 	if mistakes.HasErrors() {
