@@ -58,6 +58,41 @@ func deny(name string, m *document.Match, list ...document.DenyRule) *document.A
 	return &document.ApprovalPolicy{Header: document.Header{Kind: "ApprovalPolicy", Name: name}, Match: m, Deny: list}
 }
 
+func newGrant(name string, change func(*document.Grant)) *document.Grant {
+	d := &document.Grant{
+		Header: document.Header{Kind: "Grant", Name: name}, ExpiresAt: "2999-01-01T00:00:00Z", Reason: "r",
+		Match: &document.Match{Tools: []string{"git_log"}, Scope: map[string][]string{"mode": {"a"}}},
+	}
+	if change != nil {
+		change(d)
+	}
+	return d
+}
+
+// TestGrantsWarn is what a grant is told that loads.
+func TestGrantsWarn(t *testing.T) {
+	for want, change := range map[string]func(*document.Grant){
+		"expired-grant":   func(d *document.Grant) { d.ExpiresAt = "2020-01-01T00:00:00Z" },
+		"dangerous-grant": func(d *document.Grant) { d.MaxRisk = "dangerous" },
+		"":                nil,
+	} {
+		compiler, inputs := newCompiler(t)
+		inputs.DangerousGrants = true
+		set := &document.Set{Tools: []*document.Tool{newTool("git_log", "git")}, Grants: []*document.Grant{newGrant("g", change)}}
+		generation, problems := compiler.Compile(set, inputs)
+		if generation == nil || len(generation.Tool("git_log").Grants) != 1 || !generation.DangerousGrants {
+			t.Fatalf("%s: does not load: %v", want, problems)
+		}
+		got := ""
+		for _, problem := range problems {
+			got += problem.Code
+		}
+		if got != want {
+			t.Errorf("got %v, want %q", problems, want)
+		}
+	}
+}
+
 // TestMistakes is every mistake that needs more than one document to be seen.
 func TestMistakes(t *testing.T) {
 	tools := []*document.Tool{newTool("git_log", "git"), newTool("git_push", "git"), newTool("ls", "")}
@@ -88,7 +123,17 @@ func TestMistakes(t *testing.T) {
 		"example of no tool":   {document.Set{RiskRules: []*document.RiskRules{rules("r", exact, document.RiskRule{ID: "a", When: "args.limit > 5", Risk: "mutating", Fires: raw(`{"nope": 6}`)})}}, "fits no tool"},
 		"test of no tool":      {document.Set{Tests: []*document.Test{{Given: document.TestGiven{Tool: "git_lg"}}}}, "there is no tool"},
 		"secret for no tool":   {document.Set{Secrets: []*document.Secret{{Header: document.Header{Name: "s"}, Env: "X", For: document.SecretFor{Tools: []string{"nope"}}}}}, "there is no tool"},
-		"reserved name":        {document.Set{Tools: []*document.Tool{newTool("writ_x", "")}}, "Writ's own"},
+		"grant fits":           {document.Set{Grants: []*document.Grant{newGrant("g", nil)}}, ""},
+		"grant of no tool":     {document.Set{Grants: []*document.Grant{newGrant("g", func(d *document.Grant) { d.Match.Tools[0] = "git_lgo" })}}, `did you mean "git_log"?`},
+		"grant of no pattern":  {document.Set{Grants: []*document.Grant{newGrant("g", func(d *document.Grant) { d.Match.Tools[0] = "svn_*" })}}, "no tool begins with"},
+		"grant lacks a scope":  {document.Set{Grants: []*document.Grant{newGrant("g", func(d *document.Grant) { d.Match.Scope = nil })}}, "has the scope mode"},
+		"pattern lacks one":    {document.Set{Tools: []*document.Tool{scopeless}, Grants: []*document.Grant{newGrant("g", func(d *document.Grant) { d.Match.Tools, d.Match.Scope = []string{"*"}, nil })}}, "has the scope mode"},
+		"grant covers nothing": {document.Set{Tools: []*document.Tool{scopeless}, Grants: []*document.Grant{newGrant("g", func(d *document.Grant) {
+			d.Match, d.When = &document.Match{Tools: []string{"scope*"}}, "args.nope == 1"
+		})}}, "covers no tool"},
+		"dangerous grant":  {document.Set{Grants: []*document.Grant{newGrant("g", func(d *document.Grant) { d.MaxRisk = "dangerous" })}}, "allow_dangerous_grants"},
+		"unanchored grant": {document.Set{Grants: []*document.Grant{newGrant("g", func(d *document.Grant) { d.When = "args.path matches 'x'" })}}, "inside a longer text"},
+		"reserved name":    {document.Set{Tools: []*document.Tool{newTool("writ_x", "")}}, "Writ's own"},
 	} {
 		compiler, inputs := newCompiler(t)
 		c.set.Tools = append(slices.Clone(tools), c.set.Tools...)
