@@ -96,6 +96,7 @@ func (a *app) open(ctx context.Context, p *place, how assembly) (*engine, error)
 	if !how.state {
 		return e, nil
 	}
+	e.metrics.Chain(e.store.Head)
 	auditKey, err := e.store.Dir().Key()
 	if err != nil {
 		return nil, errors.Join(err, e.close(ctx))

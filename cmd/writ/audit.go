@@ -17,13 +17,15 @@ func (a *app) auditCommand() *cobra.Command {
 		Short: "Show what was called",
 		Long: `Shows the records of calls. Every call leaves one, whatever became of it:
 who called what, which rules fired, what was decided and how it ended.
-Arguments and output are not kept, only digests of them.`,
+Arguments and output are not kept, only digests of them. A chain of hashes runs
+through all records, so that none can be changed or removed unnoticed.`,
 		Example: `  writ audit list --tool git_push --since 24h
-  writ audit show 42`,
+  writ audit show 42
+  writ audit verify`,
 		Args: positional(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.auditListCommand(), a.auditShowCommand())
+	c.AddCommand(a.auditListCommand(), a.auditShowCommand(), a.auditTailCommand(), a.auditExportCommand(), a.auditVerifyCommand())
 	return c
 }
 
@@ -139,6 +141,12 @@ func (a *app) printRecords(records []audit.Record) {
 		})
 	}
 	table(a.out, rows)
+}
+
+// printRecordLine is for records that come one by one, so no table is made.
+func (a *app) printRecordLine(r audit.Record) {
+	fmt.Fprintf(a.out, "%d  %s  %s  %s  %s  %s  %s  %s\n", r.Sequence, r.Started.Local().Format("2006-01-02 15:04:05"), r.Tool, r.Principal,
+		r.Entry, r.Risk, dash(r.Decision), outcomeOf(r))
 }
 
 // outcomeOf is how a call ended, or how far it has come.

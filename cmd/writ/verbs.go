@@ -58,6 +58,7 @@ func (e *engine) verbs() map[string]control.Verb {
 		"explain": e.answerExplain,
 		"tools":   e.answerTools,
 		"audit":   e.answerAudit,
+		"head":    e.answerHead,
 
 		"grants":       e.answerGrants,
 		"revoke-grant": e.answerRevokeGrant,
