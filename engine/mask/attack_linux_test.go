@@ -38,7 +38,7 @@ func attack(args []string) {
 		}},
 		{"speak to the control socket", func() bool { return connects(to.Socket) }},
 		{"speak to a socket in /tmp", func() bool { return connects(to.Tmux) }},
-		{"speak to a socket without a file", func() bool { return scoped() && connects(to.Abstract) }},
+		{"speak to a socket without a file", func() bool { return scopes() && connects(to.Abstract) }},
 		{"read another file of /tmp", func() bool { return reads(to.Other) }},
 		{"read the start-up file", func() bool { return reads(to.Home + "/.bashrc") }},
 		{"write the start-up file", func() bool { return os.Geteuid() >= 0 && writes(to.Home+"/.bashrc") && lasting(to.Home) }},
@@ -103,12 +103,6 @@ func connects(name string) bool {
 		conn.Close()
 	}
 	return err == nil
-}
-
-// scoped says whether the kernel can keep programs from sockets without files.
-func scoped() bool {
-	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	return errno == 0 && version >= 6
 }
 
 func traces(pid int) bool {

@@ -70,7 +70,7 @@ func build() (notes []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("read plan of mask: %w", err)
 	}
-	s := &scene{root: os.Geteuid() == 0, hidden: map[string]int{}}
+	s := &scene{root: os.Geteuid() == 0}
 	if err := json.Unmarshal(data, &s.plan); err != nil {
 		return nil, fmt.Errorf("read plan of mask: %w", err)
 	}
@@ -78,6 +78,9 @@ func build() (notes []string, err error) {
 		if err := step(); err != nil {
 			return nil, err
 		}
+	}
+	if !scopes() {
+		s.notes = append(s.notes, "this kernel (before Linux 6.12, or without Landlock) cannot keep programs from sockets without a file, such as those of a desktop")
 	}
 	return s.notes, os.Chdir("/")
 }

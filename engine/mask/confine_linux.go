@@ -73,8 +73,7 @@ func confine() error {
 // version 6, Linux before 6.12): there a program can end the runner, which is
 // started again.
 func apart() error {
-	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 || version < 6 {
+	if !scopes() {
 		return nil
 	}
 	rules := struct{ files, network, scoped uint64 }{
@@ -89,4 +88,10 @@ func apart() error {
 		return fmt.Errorf("scope sockets and signals: %w", error(errno))
 	}
 	return nil
+}
+
+// scopes reports whether the kernel can do what apart asks of it.
+func scopes() bool {
+	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	return errno == 0 && version >= 6
 }

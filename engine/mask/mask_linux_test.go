@@ -144,6 +144,9 @@ func TestAttackWithoutMask(t *testing.T) {
 // TestWork is what programs do every day.
 func TestWork(t *testing.T) { users(t, "working") }
 
+// TestOverlap: what is Writ's own is hidden inside of a root as well.
+func TestOverlap(t *testing.T) { users(t, "overlap") }
+
 // TestLife is how programs end.
 func TestLife(t *testing.T) { users(t, "living") }
 

@@ -18,7 +18,7 @@ import (
 // be is one process of these tests.
 func be(what string, args []string) {
 	switch what {
-	case "attacked", "open", "working", "living", "without", "dying":
+	case "attacked", "overlap", "open", "working", "living", "without", "dying":
 		if err := play(what, args[0]); err != nil {
 			fmt.Println(err)
 			syscall.Exit(1)
@@ -56,6 +56,8 @@ func play(what, dir string) error {
 		return s.refused(why)
 	}
 	switch what {
+	case "overlap":
+		return s.overlap()
 	case "attacked":
 		return s.attacked()
 	case "working":
@@ -128,7 +130,7 @@ func (s *stage) living() error {
 	// A program that ends all others in sight does not end the runner, or
 	// where the kernel cannot keep it from that, the runner comes back.
 	said, end, err := s.run(nil, "", nil, "sh", "-c", "kill -TERM 1; kill -SEGV 1; kill -9 1 $PPID; echo done")
-	if err != nil || scoped() && (end.Code != 0 || !strings.HasSuffix(said, "done\n")) {
+	if err != nil || scopes() && (end.Code != 0 || !strings.HasSuffix(said, "done\n")) {
 		return fmt.Errorf("kill: %s %+v %v", said, end, err)
 	}
 	if said, _, err := s.run(nil, "", nil, "echo", "again"); err != nil || said != "again\n" {
@@ -272,6 +274,29 @@ func (s *stage) attacked() error {
 	}
 	if data, err := os.ReadFile(s.home + "/.bashrc"); err != nil || string(data) != "secret" {
 		return fmt.Errorf("the start-up file is %q %v", data, err)
+	}
+	return nil
+}
+
+// overlap: a root that is the home and holds the state shows all but the
+// state, and the mask says that it is not enough.
+func (s *stage) overlap() error {
+	options := s.options()
+	options.Roots, options.Homes, options.Socket = []string{s.dir}, []string{s.dir}, s.state+"/control"
+	m := Start(options)
+	defer m.Close()
+	if ok, why := m.Status(); ok || !m.Available() || !strings.Contains(why, "declare a smaller root") {
+		return fmt.Errorf("%v %s", ok, why)
+	}
+	script := "cat other; ls -A state; cat project/conf/writ.yaml; mv project p 2>/dev/null; rm -f project/conf/writ.yaml 2>/dev/null; mv state s 2>/dev/null; echo :held"
+	said, end, err := runMasked(m, nil, "", nil, "sh", "-c", "cd "+s.dir+" && "+script)
+	if err != nil || end != (End{}) || said != "secret:held\n" {
+		return fmt.Errorf("%q %+v %v", said, end, err)
+	}
+	for _, path := range []string{s.config, s.state + "/key"} {
+		if data, err := os.ReadFile(path); err != nil || string(data) != "secret" {
+			return fmt.Errorf("%s is %q %v", path, data, err)
+		}
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ type scene struct {
 	plan   plan
 	root   bool // whoever is root could change what the server runs next, so all but the roots is read-only
 	trees  []tree
-	hidden map[string]int // a mount of ours and its descriptor
+	sealed []int // mounts that become read-only at the end
 	notes  []string
 }
 
@@ -117,11 +117,13 @@ func (s *scene) freeze() error {
 // hide puts empty folders over the homes and over where processes of one user
 // meet. Programs may write to their own /tmp, which ends with the runner.
 func (s *scene) hide() error {
+	done := map[string]bool{}
 	for _, path := range append(slices.Clone(s.plan.Homes), private()...) {
 		path = resolved(path)
-		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		if info, err := os.Stat(path); err != nil || !info.IsDir() || done[path] {
 			continue
 		}
+		done[path] = true
 		if err := s.cover(path, !slices.Contains(private(), path) || path == "/run"); err != nil {
 			return err
 		}
@@ -135,9 +137,6 @@ const tmpBytes = "268435456"
 // cover mounts an empty folder. A sealed one becomes read-only in settle, when
 // all that belongs into it is there.
 func (s *scene) cover(path string, sealed bool) error {
-	if _, done := s.hidden[path]; done {
-		return nil
-	}
 	data := "mode=0755,size=1048576"
 	if !sealed {
 		data = "mode=1777,size=" + tmpBytes
@@ -145,7 +144,6 @@ func (s *scene) cover(path string, sealed bool) error {
 	if err := unix.Mount("writ", path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, data); err != nil {
 		return fmt.Errorf("hide %s: %w%s", path, err, hint(err))
 	}
-	s.hidden[path] = -1
 	if !sealed {
 		return nil
 	}
@@ -153,7 +151,7 @@ func (s *scene) cover(path string, sealed bool) error {
 	if err != nil {
 		return fmt.Errorf("hide %s: %w", path, err)
 	}
-	s.hidden[path] = fd
+	s.sealed = append(s.sealed, fd)
 	return nil
 }
 
@@ -196,8 +194,12 @@ func (s *scene) lock() error {
 	if s.plan.Socket != "" {
 		own = append(own, s.meeting())
 	}
+	done := map[string]bool{}
 	for _, path := range own {
-		path = resolved(path)
+		if path = resolved(path); done[path] {
+			continue
+		}
+		done[path] = true
 		info, err := os.Stat(path)
 		if err != nil || path == "/" {
 			continue
@@ -297,12 +299,9 @@ func (s *scene) pin(path string) error {
 
 // settle makes the empty folders read-only.
 func (s *scene) settle() error {
-	for path, fd := range s.hidden {
-		if fd < 0 {
-			continue
-		}
+	for _, fd := range s.sealed {
 		if err := seal(fd, false); err != nil {
-			return fmt.Errorf("make %s read-only: %w", path, err)
+			return fmt.Errorf("make a hidden folder read-only: %w", err)
 		}
 		unix.Close(fd)
 	}

@@ -4,6 +4,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"syscall"
 
@@ -35,6 +36,9 @@ func (p *process) liveMasked(ctx context.Context, masked Masked, files []uintptr
 		p.kill.Stop()
 	}
 	p.link.Close()
+	if syscall.Errno(p.masked.Errno) == syscall.ENOENT {
+		return end{}, errHidden
+	}
 	if p.masked.Errno != 0 {
 		return end{}, syscall.Errno(p.masked.Errno)
 	}
@@ -53,3 +57,7 @@ func (p *process) over() {
 	}
 	p.masked, p.exit = p.link.Result(), -1
 }
+
+// errHidden is for who wrote the tool, too: most programs that are missing
+// behind the mask lie in a home.
+var errHidden = errors.New("the program, its interpreter or the folder to work in is hidden from programs, or not there any more; the tool can name it as visible, the settings as a root")

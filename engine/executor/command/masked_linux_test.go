@@ -84,6 +84,15 @@ func TestMasked(t *testing.T) {
 	}
 }
 
+// TestMaskedHidden: a folder of the private /tmp is no place to work in.
+func TestMaskedHidden(t *testing.T) {
+	m := behind(t)
+	got := runMasked(t, context.Background(), m, `{"argv":["pwd"],"cwd":"`+t.TempDir()+`"}`, executor.Run{})
+	if m.Available() != (got.Status == call.Failed && strings.Contains(got.Reason, "hidden from programs")) {
+		t.Errorf("%+v", got)
+	}
+}
+
 // BenchmarkMasked compares a masked `true` with one that is not; ratio is the
 // median of the other's time by the masked one's.
 func BenchmarkMasked(b *testing.B) {

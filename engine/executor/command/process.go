@@ -30,6 +30,8 @@ func numbers(info fs.FileInfo) (device, inode int64) {
 // reasonOf says in words for callers why a program could not be started.
 func reasonOf(err error) string {
 	switch {
+	case errors.Is(err, errHidden):
+		return errHidden.Error()
 	case errors.Is(err, unix.ENOENT):
 		return "the program, its interpreter or the folder to work in is not there any more"
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
