@@ -196,9 +196,12 @@ func (a *app) printRules(w io.Writer, rules []pipeline.ExplainedRule) {
 func (a *app) printExplainedGrants(w io.Writer, grants []pipeline.ExplainedGrant) {
 	fmt.Fprintln(w, "\ngrants")
 	for _, g := range grants {
-		answer := a.paint(w, green, "releases the call")
-		if !g.Releases {
-			answer = "does not release it: " + clean(g.Why)
+		answer := "does not cover the call: " + clean(g.Why)
+		switch {
+		case g.Releases:
+			answer = a.paint(w, green, "releases the call")
+		case g.Covers:
+			answer = "covers the call, but " + clean(g.Why)
 		}
 		fmt.Fprintf(w, "  %s  %s  %s\n", a.paint(w, bold, g.Name), answer, a.where(g.At))
 	}

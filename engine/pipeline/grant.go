@@ -138,8 +138,10 @@ func (p *Pipeline) intend(ctx context.Context, f *flight, name string) *refusalE
 
 // ExplainedGrant says whether a grant would release a call.
 type ExplainedGrant struct {
-	Name     string `json:"name"`
-	Releases bool   `json:"releases"`
+	Name string `json:"name"`
+	// Covers: as far as the grant itself says. Releases: a use is left too.
+	Covers   bool `json:"covers"`
+	Releases bool `json:"releases"`
 	// Why not, or "".
 	Why string `json:"why,omitempty"`
 	At  string `json:"at"`
@@ -152,10 +154,14 @@ func (f *flight) explainGrants(at grantTime, state func(g grant.Bound, tool stri
 	for i := range f.tool.Grants {
 		g := &f.tool.Grants[i]
 		explained := ExplainedGrant{Name: g.Name, At: g.At.String(), Why: g.Covers(f.question(at))}
-		if explained.Why == "" && state != nil {
+		explained.Covers = explained.Why == ""
+		switch {
+		case explained.Covers && state == nil:
+			explained.Why = "whether a use is left is for the running server to say"
+		case explained.Covers:
 			explained.Why = state(*g, f.tool.Name, f.tool.Digest)
+			explained.Releases = explained.Why == ""
 		}
-		explained.Releases = explained.Why == ""
 		list = append(list, explained)
 	}
 	return list
