@@ -88,6 +88,7 @@ func (m *Mask) Start(visible []string, p Program) (Link, error) {
 		if err == nil || attempt > 0 || !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) {
 			return link, err
 		}
+		r.close() // it is going, and another can be started when it is gone
 	}
 }
 

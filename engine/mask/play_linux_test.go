@@ -136,7 +136,36 @@ func (s *stage) living() error {
 	if said, _, err := s.run(nil, "", nil, "echo", "again"); err != nil || said != "again\n" {
 		return fmt.Errorf("after kill: %s %v", said, err)
 	}
+	if err := s.many(); err != nil {
+		return err
+	}
 	return s.ended()
+}
+
+// many: more programs at once than workers are kept, and then some more.
+func (s *stage) many() error {
+	for range 2 {
+		results := make(chan error)
+		for range 24 {
+			go func() {
+				said, end, err := s.run(nil, "", nil, "sh", "-c", "sleep 0.05; echo one")
+				if err == nil && (said != "one\n" || end != (End{})) {
+					err = fmt.Errorf("many: %q %+v", said, end)
+				}
+				results <- err
+			}()
+		}
+		var failed error
+		for range 24 {
+			if err := <-results; err != nil {
+				failed = err
+			}
+		}
+		if failed != nil {
+			return failed
+		}
+	}
+	return nil
 }
 
 // ended: closing the link ends what a program left in its group.

@@ -26,8 +26,8 @@ func serve() {
 	}
 	w := &workers{}
 	w.idle.Store(1)
-	go w.work() // not here: the first thread stands for the process when it is signalled
-	select {}
+	go w.work()
+	select {} // a worker ends the process
 }
 
 // heed takes all signals and does nothing: a program must not be able to end
@@ -45,6 +45,12 @@ type workers struct{ idle atomic.Int32 }
 // ends it when it is over.
 func (w *workers) work() {
 	runtime.LockOSThread()
+	if unix.Gettid() == unix.Getpid() {
+		// This thread stands for the process when it is signalled, so nothing
+		// may be let near it.
+		go w.work()
+		select {}
+	}
 	if apart() != nil {
 		syscall.Exit(1)
 	}
