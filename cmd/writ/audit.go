@@ -156,10 +156,15 @@ func outcomeOf(r audit.Record) string {
 		return "running"
 	case r.Phase == audit.Interrupted:
 		return "interrupted"
-	case r.Code != "" && r.Code != string(r.Status):
-		return string(r.Result) + " (" + r.Code + ")"
 	}
-	return string(r.Result)
+	text := string(r.Result)
+	if r.Code != "" && r.Code != string(r.Status) {
+		text += " (" + r.Code + ")"
+	}
+	if r.Count > 1 {
+		text += fmt.Sprintf(", %d times", r.Count)
+	}
+	return text
 }
 
 func (a *app) printRecord(r audit.Record) {

@@ -42,7 +42,7 @@ func (c *chain) committed(batch []*entry) {
 	for _, e := range batch {
 		switch {
 		case e.slot.sequence == 0:
-		case e.record.Phase == audit.Intent:
+		case e.record.Phase == audit.Intent, e.slot.counts && !e.tally:
 			c.open[e.slot.sequence] = true
 		default:
 			delete(c.open, e.slot.sequence)

@@ -56,6 +56,7 @@ type slot struct {
 	sequence int64      // of the durable intent; 0 when there is none
 	first    audit.Hash // digest of the first row that was written
 	intended bool
+	counts   bool        // identical refusals are counted in the record
 	over     atomic.Bool // the call wants nothing more
 }
 
@@ -75,9 +76,16 @@ func (s *slot) Outcome(ctx context.Context, record audit.Record) error {
 		return errors.New("an outcome was recorded for this call already")
 	}
 	record.Phase = audit.Outcome
-	e := newEntry(s, record)
 	s.over.Store(true)
 	defer s.writer.calls.Add(-1)
+	if !s.intended && !s.writer.closed.Load() && countable(&record) {
+		record = record.Bounded()
+		if s.writer.refusals.count(s, &record, s.writer.now()) {
+			s.writer.reserved.Add(-1)
+			return nil
+		}
+	}
+	e := newEntry(s, record)
 	if s.intended || record.Risk > call.ReadOnly {
 		return s.writer.durable(ctx, e)
 	}
@@ -99,6 +107,7 @@ type entry struct {
 	record  audit.Record
 	body    string
 	digest  audit.Hash // of the event
+	tally   bool       // the number of refusals; the room was given back before
 	done    chan error // of size 1; nil when nobody waits
 	use     *audit.Use // of a grant, counted with an intent; or nil
 	refused error      // why the use was not counted, and the row not written

@@ -129,7 +129,7 @@ func TestFilters(t *testing.T) {
 		r := done(example(fmt.Sprint("q", i+1), call.ReadOnly))
 		r.Started = base.Add(time.Duration(i) * time.Minute)
 		if i%2 == 1 {
-			r.Tool, r.Result = audit.UnsupportedTool, audit.Refused
+			r.Tool, r.Result, r.Code = audit.UnsupportedTool, audit.Refused, fmt.Sprint("code", i) // else they are counted together
 		}
 		if i%5 == 0 {
 			r.Principal = "ann"

@@ -37,6 +37,8 @@ type writer struct {
 	// rowsWritten counts for the checkpointer.
 	rowsWritten atomic.Int64
 
+	refusals refusals
+
 	mu      sync.Mutex
 	pending []*entry
 
@@ -61,8 +63,9 @@ type writer struct {
 func newWriter(c *conn, path string, key ed25519.PrivateKey, options Options) (*writer, error) {
 	w := &writer{
 		log: options.Log, now: options.Now, capacity: int64(options.Queue), conn: c,
-		chain:  chain{key: key, open: map[int64]bool{}},
-		urgent: make(chan struct{}, 1), soon: make(chan struct{}, 1), behind: make(chan struct{}, 1), stop: make(chan struct{}),
+		chain:    chain{key: key, open: map[int64]bool{}},
+		refusals: refusals{windows: map[audit.Hash]*window{}},
+		urgent:   make(chan struct{}, 1), soon: make(chan struct{}, 1), behind: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	var err error
 	if w.insert, err = c.statement("INSERT INTO records (sequence, phase, request_id, started, tool, principal, result, body, position, hash) VALUES (?,?,?,?,?,?,?,?,?,?)"); err != nil {
@@ -182,6 +185,9 @@ func (w *writer) run() {
 			continue
 		case <-retry.C:
 			if w.failure.Load() == nil {
+				if w.refusals.due(w.now()) {
+					w.drain()
+				}
 				continue
 			}
 			w.commit.Lock()
@@ -210,6 +216,8 @@ func (w *writer) write() {
 	batch := w.pending
 	w.pending = nil
 	w.mu.Unlock()
+	// The records of what was counted are in batch, or were written before.
+	batch = append(batch, w.tally(w.closed.Load())...)
 	if len(batch) == 0 {
 		return
 	}
@@ -311,7 +319,7 @@ func (w *writer) settled(batch []*entry) {
 	}
 	for _, e := range batch {
 		e.finish(e.refused)
-		if e.record.Phase == audit.Outcome {
+		if e.record.Phase == audit.Outcome && !e.tally {
 			w.reserved.Add(-1)
 		}
 	}
