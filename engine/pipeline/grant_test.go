@@ -301,3 +301,36 @@ func TestTruncatedState(t *testing.T) {
 		t.Errorf("executed %d times", g.kind.executions())
 	}
 }
+
+// TestDangerousNeedsBothKeys is contract P-59, and that even both release
+// nothing which needs a phrase.
+func TestDangerousNeedsBothKeys(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, flag, local bool
+		want              call.Status
+	}{
+		"both":            {true, true, true, call.Complete},
+		"file alone":      {true, false, true, call.Refused},
+		"both, not local": {true, true, false, call.Refused},
+	} {
+		set := granted("dangerous", newGrant("g", 1, func(d *document.Grant) { d.MaxRisk = "dangerous" }))
+		set.Policies = []*document.ApprovalPolicy{{Header: document.Header{Kind: "ApprovalPolicy", Name: "p"}, Posture: "permissive"}}
+		g := newGranting(t, oneTool("dangerous"))
+		next, problems := g.compiler.Compile(set, catalog.Inputs{Roots: g.roots, DangerousGrants: c.file})
+		if err := problems.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.store.EnterGrants([]store.InForce{{Name: "g", Uses: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		g.live.Publish(next)
+		options := g.pipeline.Options
+		options.DangerousGrants = c.flag
+		g.pipeline = pipeline.New(options)
+		r := request("t", `{}`)
+		r.Entry, r.Local = call.EntryCLI, c.local
+		if result := g.pipeline.Call(context.Background(), r); result.Status != c.want {
+			t.Errorf("%s: %+v", name, result)
+		}
+	}
+}
