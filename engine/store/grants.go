@@ -57,6 +57,9 @@ type InForce struct {
 // which tools the patterns of a new grant cover, and lower limits. A later
 // Reviewed covers the tools that are there now.
 func (s *Store) EnterGrants(grants []InForce) error {
+	if len(grants) == 0 {
+		return nil
+	}
 	return s.writer.exclusively(func(c *conn) error {
 		for _, g := range grants {
 			if err := enter(c, g); err != nil {
