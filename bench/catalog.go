@@ -190,7 +190,7 @@ func heaps(b *bench) error {
 		}
 		result := loader.Load(b, load.Options{
 			Paths:    []string{filepath.Join(configuration, "tools.d"), filepath.Join(configuration, "policies")},
-			Previous: cache,
+			Previous: cache, Now: time.Now,
 		})
 		cache = result.Cache
 		generation, problems := compiler.Compile(result.Set, inputs)

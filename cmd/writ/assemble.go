@@ -122,7 +122,7 @@ func (a *app) open(ctx context.Context, p *place, how assembly) (*engine, error)
 }
 
 func (e *engine) newBuilder(p *place, key []byte, generated func() (string, error)) *builder {
-	b := &builder{place: p, documents: newDocuments(p.configuration), identity: identity.Options{Generated: generated}}
+	b := &builder{place: p, documents: newDocuments(p.configuration, e.app.now), identity: identity.Options{Generated: generated}}
 	env := func(name string) (string, bool) { return e.app.environment(name) }
 	guard := &network.Guard{Own: func() []netip.AddrPort {
 		if own := e.own.Load(); own != nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/writ-dev/writ"
 	"github.com/writ-dev/writ/engine/diag"
@@ -22,10 +23,11 @@ type documents struct {
 	loader   func() (*load.Loader, error) // made when it is first needed
 	cache    *load.Cache
 	also     []string // files beside those of the settings
+	now      func() time.Time
 }
 
-func newDocuments(c setting.Configuration) documents {
-	return documents{embedded: c.Embedded, loader: sync.OnceValues(load.New)}
+func newDocuments(c setting.Configuration, now func() time.Time) documents {
+	return documents{embedded: c.Embedded, loader: sync.OnceValues(load.New), now: now}
 }
 
 // load returns what the documents say, and the paths that were read.
@@ -40,7 +42,7 @@ func (d *documents) load(ctx context.Context, settings *setting.Settings) (*docu
 		return d.packs(ctx, loader)
 	}
 	paths := append(documentPaths(settings), d.also...)
-	result := loader.Load(ctx, load.Options{Paths: paths, Previous: d.cache})
+	result := loader.Load(ctx, load.Options{Paths: paths, Previous: d.cache, Now: d.now})
 	if result.Cache != nil {
 		d.cache = result.Cache
 	}
