@@ -4,7 +4,10 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -169,6 +172,15 @@ func TestEveryBit(t *testing.T) {
 }
 
 func TestTampering(t *testing.T) {
+	whole, head := filled(t, 60)
+	data, err := os.ReadFile(filepath.Join(whole, "writ.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := os.ReadFile(filepath.Join(whole, "audit.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, tt := range map[string]struct {
 		statements []string
 		anchored   bool
@@ -190,7 +202,10 @@ func TestTampering(t *testing.T) {
 		"cut off, anchored": {[]string{"DELETE FROM records WHERE sequence > 50", "DELETE FROM marks WHERE kind = 'stop'"}, true, "missing at the end: it was cut off"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path, same := filled(t, 60)
+			path := filepath.Join(t.TempDir(), "state")
+			if err := errors.Join(os.Mkdir(path, 0o700), os.WriteFile(filepath.Join(path, "writ.db"), data, 0o600), os.WriteFile(filepath.Join(path, "audit.key"), key, 0o600)); err != nil {
+				t.Fatal(err)
+			}
 			if tt.statements[0][:6] == "CREATE" {
 				db, err := database(path)
 				if err != nil {
@@ -207,7 +222,7 @@ func TestTampering(t *testing.T) {
 			}
 			anchor := audit.Head{}
 			if tt.anchored {
-				anchor = same
+				anchor = head
 			}
 			report := verified(t, path, anchor)
 			if text := fmt.Sprint(report.Problems); tt.want == "" && report.Problems != nil || !strings.Contains(text, tt.want) {
