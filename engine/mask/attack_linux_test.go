@@ -108,10 +108,7 @@ func connects(name string) bool {
 func traces(pid int) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if unix.PtraceSeize(pid) != nil {
-		return false
-	}
-	return true
+	return unix.PtraceSeize(pid) == nil
 }
 
 func environment() bool {

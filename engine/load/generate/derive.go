@@ -222,7 +222,7 @@ func (g *grammar) structure(e *ast.StructLit) (object, error) {
 		switch field.Constraint {
 		case token.ILLEGAL:
 			// CUE fills a struct that is not written, so that it would not be missed.
-			return nil, fmt.Errorf("%s: %s says neither ? nor !", place(field), name)
+			return nil, fmt.Errorf("%s: %s has no mark that says whether it is required", place(field), name)
 		case token.NOT:
 			required = append(required, name)
 		}
