@@ -99,6 +99,19 @@ func ranges() [34]special {
 	}
 }
 
+// translated returns the IPv4 address to which a gateway of the network would
+// pass on what is sent to an address of NAT64 or 6to4.
+func translated(address netip.Addr) (inner netip.Addr, ok bool) {
+	all := address.As16()
+	switch {
+	case netip.PrefixFrom(v6(0, 0x64, 0xff, 0x9b), 96).Contains(address):
+		return netip.AddrFrom4([4]byte(all[12:])), true
+	case netip.PrefixFrom(v6(0x20, 0x02), 16).Contains(address):
+		return netip.AddrFrom4([4]byte(all[2:6])), true
+	}
+	return netip.Addr{}, false
+}
+
 func v4(a, b, c, d byte, bits int) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{a, b, c, d}), bits)
 }

@@ -191,6 +191,11 @@ func (g *Guard) checkAddress(host string, address netip.AddrPort, allow Allow) e
 	if g.isOwn(address) {
 		return &RefusedError{Host: host, Why: "Writ itself listens there"}
 	}
+	if inner, ok := translated(address.Addr()); ok { // a range that is allowed must not lead where nothing is
+		if err := g.checkAddress(host, netip.AddrPortFrom(inner, address.Port()), allow); err != nil {
+			return err
+		}
+	}
 	class := Classify(address.Addr())
 	if class == Public || allow.admits(host, address.Addr(), class) {
 		return nil
