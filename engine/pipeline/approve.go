@@ -1,13 +1,16 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/writ-dev/writ/engine/approval"
 	"github.com/writ-dev/writ/engine/call"
 	"github.com/writ-dev/writ/engine/policy"
+	"github.com/writ-dev/writ/engine/value"
 )
 
 // approve turns the decision into an authorization, or into the result of a
@@ -137,5 +140,28 @@ func (f *flight) binding() call.Digest {
 		"rules":        rules,
 		"risk":         f.assessment.Level.String(),
 		"confirmation": f.decision.Confirmation.String(),
+		"route":        route(f.decision.Approvers),
+		"unattended":   f.decision.Unattended,
 	})
+}
+
+// route is who had to approve, in one order whatever the policies are called.
+func route(sets []policy.Approvers) []any {
+	list := make([]any, len(sets))
+	for i, set := range sets {
+		list[i] = map[string]any{
+			"people": texts(set.People), "roles": texts(set.Roles),
+			"count": int64(max(1, set.Count)), "self": int64(set.Self), "reason": set.Reason,
+		}
+	}
+	slices.SortFunc(list, func(a, b any) int { return bytes.Compare(value.JSON(a), value.JSON(b)) })
+	return list
+}
+
+func texts(names []string) []any {
+	list := make([]any, len(names))
+	for i, name := range slices.Sorted(slices.Values(names)) {
+		list[i] = name
+	}
+	return list
 }

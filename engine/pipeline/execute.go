@@ -99,7 +99,10 @@ func (p *Pipeline) run(ctx context.Context, f *flight) call.Outcome {
 	defer cancel()
 	run := executor.Run{MaxBytes: f.tool.Output.CaptureBytes(), Grace: Grace, Redactor: f.live.Secrets.Stream}
 	if tell := f.request.Progress; tell != nil && f.tool.Output.Lines() {
-		run.Line = func(lines int64) { tell(call.Progress{Lines: lines, HasLine: true}) }
+		run.Line = func(lines int64) {
+			defer p.survive("telling progress") // it runs in a goroutine of the executor
+			tell(call.Progress{Lines: lines, HasLine: true})
+		}
 	}
 	outcome := f.tool.Executor.Execute(ctx, f.prepared.Effect, run)
 	if outcome.Status == "" {

@@ -107,6 +107,7 @@ type fakeKind struct {
 	changed  string // part of the effect, as a live target would be
 	prepare  func(context.Context, executor.Input) error
 	run      func(context.Context) call.Outcome
+	watch    func(executor.Run)
 	previous int // preparations that were given the approved effect
 }
 
@@ -127,11 +128,14 @@ func (k *fakeKind) Prepare(ctx context.Context, in executor.Input) (call.Effect,
 	return call.Effect{Bound: bound, Preview: "true"}, nil
 }
 
-func (k *fakeKind) Execute(ctx context.Context, _ call.Effect, _ executor.Run) call.Outcome {
+func (k *fakeKind) Execute(ctx context.Context, _ call.Effect, how executor.Run) call.Outcome {
 	k.mu.Lock()
 	k.ran++
-	run := k.run
+	run, watch := k.run, k.watch
 	k.mu.Unlock()
+	if watch != nil {
+		watch(how)
+	}
 	if run != nil {
 		return run(ctx)
 	}

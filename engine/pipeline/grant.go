@@ -104,10 +104,11 @@ func (f *flight) use(at grantTime, name string) (audit.Use, bool) {
 // intend makes the intent of a call durable, together with the use of the
 // grant that released it.
 func (p *Pipeline) intend(ctx context.Context, f *flight, name string) *refusalError {
+	if name == "" && f.assessment.Level == call.ReadOnly && !f.tool.PerCall {
+		return nil
+	}
+	f.digest(p.Key)
 	if name == "" {
-		if f.assessment.Level == call.ReadOnly {
-			return nil
-		}
 		if err := f.slot.Intent(ctx, f.record); err != nil {
 			p.Log.Error("a call was refused because its intent cannot be recorded", "tool", f.tool.Name, "error", err)
 			return refusal("unrecorded", "the call cannot be recorded at present, so it was not executed")

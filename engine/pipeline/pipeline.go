@@ -148,14 +148,21 @@ func (p *Pipeline) Halt() { p.halted() }
 func (p *Pipeline) Prepare(ctx context.Context, request call.Request) (call.Prepared, error) {
 	f := &flight{request: request, started: p.Now(), unlock: func() {}}
 	defer func() { f.unlock() }()
-	if refused := p.prepare(ctx, f, nil); refused != nil {
+	refused := refusal("internal", "internal error; the server's log has the details")
+	p.guarded(ctx, f, func(ctx context.Context, f *flight) call.Result {
+		because := p.prepare(ctx, f, nil)
+		if because == nil {
+			if p.assess(f); f.decision.Effect == policy.Deny {
+				because = f.denied()
+			}
+			f.prepared.Digest = f.binding()
+		}
+		refused = because
+		return call.Result{}
+	})
+	if refused != nil {
 		return call.Prepared{}, refused
 	}
-	p.assess(f)
-	if f.decision.Effect == policy.Deny {
-		return call.Prepared{}, f.denied()
-	}
-	f.prepared.Digest = f.binding()
 	return f.prepared, nil
 }
 
@@ -204,7 +211,7 @@ func (p *Pipeline) take(ctx context.Context, request call.Request, work func(con
 	defer leave()
 	slot, err := p.Journal.Reserve(ctx)
 	if err != nil {
-		p.Log.Error("a call was refused because it cannot be recorded", "tool", request.Tool, "error", err)
+		p.Log.Error("a call was refused because it cannot be recorded", "request", f.request.ID, "error", err)
 		return f.refuse(refusal("unrecorded", "calls cannot be recorded at present, so none is executed"))
 	}
 	f.slot = slot
@@ -218,7 +225,7 @@ func (p *Pipeline) take(ctx context.Context, request call.Request, work func(con
 func (p *Pipeline) guarded(ctx context.Context, f *flight, work func(context.Context, *flight) call.Result) (result call.Result) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			p.Log.Error("a call ended in a fault of the server", "tool", f.request.Tool, "request", f.request.ID,
+			p.Log.Error("a call ended in a fault of the server", "tool", f.record.Tool, "request", f.request.ID,
 				"fault", fmt.Sprint(cause), "stack", string(debug.Stack()))
 			result = f.refuse(refusal("internal", "internal error; the server's log has the details"))
 			result.Status = call.Failed

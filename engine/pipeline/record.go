@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/writ-dev/writ/engine/approval"
@@ -28,17 +30,36 @@ func (p *Pipeline) close(ctx context.Context, f *flight, result call.Result) cal
 	f.record.Result = audit.ResultOf(result.Status)
 	f.record.Status, f.record.Code = result.Status, result.Code
 	f.record.DurationMS = p.Now().Sub(f.started).Milliseconds()
-	if f.prepared.Arguments != nil {
-		f.record.ArgumentDigest = p.Key.Arguments(f.prepared.Arguments)
-		f.record.EffectDigest = p.Key.Effect(f.prepared.Effect.Digest())
-	}
+	f.digest(p.Key)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outcomeWait)
 	defer cancel()
 	if err := f.slot.Outcome(ctx, f.record); err != nil {
 		p.Log.Error("the outcome of a call is not yet recorded", "tool", f.record.Tool, "request", f.request.ID, "error", err)
 	}
-	if p.Observe != nil {
-		p.Observe(f.record)
-	}
+	p.observe(f.record)
 	return result
+}
+
+func (p *Pipeline) observe(record audit.Record) {
+	if p.Observe != nil {
+		defer p.survive("observing a record")
+		p.Observe(record)
+	}
+}
+
+// digest tells what the call is about. An intent has it too, since nothing
+// follows an intent when the process dies.
+func (f *flight) digest(key audit.Key) {
+	if f.prepared.Arguments != nil {
+		f.record.ArgumentDigest = key.Arguments(f.prepared.Arguments)
+		f.record.EffectDigest = key.Effect(f.prepared.Effect.Digest())
+	}
+}
+
+// survive is deferred around what is told to others: their faults are not the
+// call's.
+func (p *Pipeline) survive(doing string) {
+	if cause := recover(); cause != nil {
+		p.Log.Error("a fault of the server beside a call", "while", doing, "fault", fmt.Sprint(cause), "stack", string(debug.Stack()))
+	}
 }
