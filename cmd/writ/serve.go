@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -86,7 +85,6 @@ func (a *app) serverLog(format string) (*slog.Logger, error) {
 
 // serve runs until the context ends.
 func (a *app) serve(ctx context.Context, p *place, o serveOptions, log *slog.Logger) error {
-	a.tuneMemory()
 	secure, err := certificates(p.settings)
 	if err != nil {
 		return err
@@ -169,6 +167,7 @@ func (a *app) serveEngine(ctx context.Context, e *engine, secure *tls.Config) er
 	running, stop := context.WithCancel(ctx)
 	following := e.follow(running)
 	go e.announce(running)
+	go a.tuneMemory(running, e)
 	commands := desk.serve(running, e, mcp)
 	err = guard.Serve(running, guard.ServeOptions{Listener: listener, Handler: handler, TLS: secure, Drain: e.drain(mcp), Log: e.log})
 	stop()
@@ -262,19 +261,6 @@ func (e *engine) follow(ctx context.Context) (ended <-chan struct{}) {
 		}
 	}()
 	return done
-}
-
-// tuneMemory trades memory for fewer collections: most of a call's cost is
-// garbage. Whoever sets GOGC or GOMEMLIMIT knows better.
-func (a *app) tuneMemory() {
-	if _, set := a.environment("GOGC"); set {
-		return
-	}
-	if _, set := a.environment("GOMEMLIMIT"); set {
-		return
-	}
-	debug.SetGCPercent(400)
-	debug.SetMemoryLimit(120 << 20)
 }
 
 // banner tells a person what is served and how to reach it.

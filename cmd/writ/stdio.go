@@ -83,7 +83,6 @@ func (a *app) stdio(ctx context.Context, p *place, log *slog.Logger) error {
 // ownStdio serves the client at standard input and output, and those that
 // connect meanwhile for as long as any of them is there.
 func (a *app) ownStdio(ctx context.Context, e *engine) error {
-	a.tuneMemory()
 	desk, err := e.openDesk(ctx)
 	if err != nil {
 		return err
@@ -97,6 +96,7 @@ func (a *app) ownStdio(ctx context.Context, e *engine) error {
 	e.endSessions = mcp.EndSessions
 	running, stop := context.WithCancel(ctx)
 	following := e.follow(running)
+	go a.tuneMemory(running, e)
 	commands := desk.serve(running, e, mcp)
 	err = mcp.ServeStdio(ctx, a.in, a.out, e.callers.Load().Local(a.user()))
 	desk.wait(ctx)
