@@ -142,6 +142,45 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// What programs read without regard to case is one text to rules and grants.
+func TestOneSpelling(t *testing.T) {
+	schema := compile(t, short(`{
+		"host": {"type": "string", "format": "hostname", "enum": ["db.example.com", "a"], "optional": true},
+		"six": {"type": "string", "format": "ipv6", "optional": true},
+		"id": {"type": "string", "format": "uuid", "optional": true},
+		"mail": {"type": "string", "format": "email", "optional": true},
+		"url": {"type": "string", "format": "uri", "optional": true},
+		"hosts": {"type": "array", "items": {"type": "string", "format": "hostname"}, "uniqueItems": true, "optional": true},
+		"by": {"type": "object", "additionalProperties": {"type": "string", "format": "hostname"}, "default": {"x": "A.Example.com"}}
+	}`))
+	for raw, want := range map[string]string{
+		`{"host":"DB.Example.COM"}`:                      `"host":"db.example.com"`,
+		`{"six":"0:0:0:0:0:0:0:1"}`:                      `"six":"::1"`,
+		`{"six":"2001:DB8::00A"}`:                        `"six":"2001:db8::a"`,
+		`{"id":"123E4567-E89B-12D3-A456-426614174000"}`:  `"id":"123e4567-e89b-12d3-a456-426614174000"`,
+		`{"mail":"Ann.B@Example.COM"}`:                   `"mail":"Ann.B@example.com"`,
+		`{"url":"HTTPS://Bob@Example.COM:8443/A?B=C#D"}`: `"url":"https://Bob@example.com:8443/A?B=C#D"`,
+		`{"url":"HTTP://Example.COM?Q"}`:                 `"url":"http://example.com?Q"`,
+		`{"url":"mailto:Ann@Example.COM"}`:               `"url":"mailto:Ann@Example.COM"`,
+		`{"hosts":["A","b"]}`:                            `"hosts":["a","b"]`,
+		`{}`:                                             `{"by":{"x":"a.example.com"}}`,
+	} {
+		got, err := schema.Decode([]byte(raw))
+		text := string(value.JSON(got))
+		if err != nil || !strings.Contains(text, want) {
+			t.Errorf("%s: got %s, %v; want %s", raw, text, err, want)
+		}
+		if again, err := schema.Decode(value.JSON(got)); err != nil || string(value.JSON(again)) != text {
+			t.Errorf("%s: decoded again: %s, %v", text, value.JSON(again), err)
+		}
+	}
+	for _, raw := range []string{`{"host":"other"}`, `{"hosts":["A","a"]}`, `{"url":"HTTP://a b"}`} {
+		if got, err := schema.Decode([]byte(raw)); err == nil {
+			t.Errorf("%s: got %s", raw, value.JSON(got))
+		}
+	}
+}
+
 func TestErrorsAreBounded(t *testing.T) {
 	schema := compile(t, short(`{"a": {"type": "array", "items": {"type": "integer"}}}`))
 	_, err := schema.Decode([]byte(`{"a":[` + strings.Repeat(`"`+strings.Repeat("x", 500)+`",`, 49) + `""]}`))

@@ -149,4 +149,10 @@ func (l *linter) listed(w *written, item any, where ...any) {
 		l.problems.Errorf(l.at(w, where...), "enum", "%s is not %s", show(plain(item)), strings.Join(types, " or ")).
 			Hinted("numbers and true, false in a list of strings need quotes")
 	}
+	format := w.text("format")
+	text, ok := item.(string)
+	if spell := spelling(format); ok && spell != nil && formatCheck(format)(text) == nil && spell(text) != text {
+		l.problems.Errorf(l.at(w, where...), "enum", "%s is never sent: each %s is brought to one spelling", show(text), format).
+			Hinted("write %s", spell(text))
+	}
 }

@@ -39,8 +39,8 @@ func (c *checker) err() error {
 // value returns the canonical form of v.
 func (c *checker) value(n *node, v any) any {
 	before := len(c.problems) + c.more
-	if s, ok := v.(string); ok && n.coerce != 0 && !c.exact {
-		v = coerced(s, n.coerce)
+	if s, ok := v.(string); ok && !c.exact {
+		v = spelt(n, s)
 	}
 	switch {
 	case n.never:
@@ -67,6 +67,17 @@ func (c *checker) value(n *node, v any) any {
 		c.full(n, v)
 	}
 	return v
+}
+
+// spelt is the canonical value of a text.
+func spelt(n *node, s string) any {
+	switch {
+	case n.coerce != 0:
+		return coerced(s, n.coerce)
+	case n.spell != nil && n.checkFormat(s) == nil:
+		return n.spell(s)
+	}
+	return s
 }
 
 // coerced reads a number or boolean out of a string that is exactly JSON's
@@ -247,6 +258,8 @@ func (c *checker) others(n *node, m map[string]any) {
 		switch {
 		case same >= 0 && !c.exact:
 			c.problem("unknown field %s: write %s, case counts", show(name), n.properties[same].name)
+		case n.closed && len(c.problems) == maxProblems:
+			c.more++ // no time for hints that nobody will see
 		case n.closed:
 			names := make([]string, len(n.properties))
 			for i, p := range n.properties {

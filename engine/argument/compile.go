@@ -257,6 +257,10 @@ func (c *compiler) path(w *written, u use) {
 	case u.unnamed:
 		c.problems.Errorf(c.at(w, "format"), "hidden-path", "a path cannot lie below a property of this name")
 		return
+	case typeSetOf(w.types())&^isNull != isString:
+		c.problems.Errorf(c.at(w, "format"), "path-type", "a path is a string, and this may also be something that no root is asked about").
+			Hinted("write type: string beside format: path")
+		return
 	}
 	c.paths = append(c.paths, Path{Pointer: u.pointer, Under: w.names("under"), Must: w.text("must")})
 }

@@ -82,6 +82,7 @@ type node struct {
 	pattern              *regexp.Regexp
 	format               string
 	checkFormat          func(string) error
+	spell                func(string) string
 
 	items              *node
 	minItems, maxItems int
@@ -146,7 +147,7 @@ func build(v any, words map[string]keyword) *node {
 		n.never = err != nil
 	}
 	n.format = w.text("format")
-	n.checkFormat = formatCheck(n.format)
+	n.checkFormat, n.spell = formatCheck(n.format), spelling(n.format)
 	if items, ok := w.values["items"]; ok && !w.has("prefixItems") {
 		n.items = build(items, words)
 	}
