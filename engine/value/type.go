@@ -1,6 +1,9 @@
 package value
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Kind is the broad shape of a value, known when a document is loaded.
 type Kind int
@@ -96,7 +99,7 @@ func (t Type) sign(b *strings.Builder) {
 		b.WriteByte('+')
 	}
 	if t.Format != "" {
-		b.WriteString("~" + t.Format)
+		b.WriteString("~" + strconv.Quote(t.Format))
 	}
 	for _, v := range t.Enum {
 		b.WriteByte('|')
@@ -111,7 +114,7 @@ func (t Type) sign(b *strings.Builder) {
 		b.WriteByte('{')
 		for _, name := range Keys(t.Fields) {
 			field := t.Fields[name]
-			b.WriteString(name)
+			b.WriteString(strconv.Quote(name)) // or one name could read like two fields
 			if field.Optional {
 				b.WriteByte('?')
 			}
