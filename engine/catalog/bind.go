@@ -151,19 +151,7 @@ func (b *build) checkMatch(x index, m *document.Match, source *document.Source) 
 	}
 	b.checkItems(m.Tools, x.tools, "tool", m.AllowNone, source)
 	b.checkItems(m.Groups, x.groups, "group", m.AllowNone, source)
-	for _, key := range value.Keys(m.Scope) {
-		if !x.scopes[key] && !m.AllowNone {
-			b.problems.Errorf(source.Key("match", "scope", key), "unknown-scope", "no tool has a scope %q", key).
-				Hinted("%s", diag.DidYouMean(key, value.Keys(x.scopes)))
-			continue
-		}
-		for i, name := range m.Tools {
-			if t := b.catalog.byName[name]; t != nil && !hasKey(t.Document.Scope, key) {
-				b.problems.Errorf(source.Key("match", "scope", key), "unknown-scope", "tool %s, which this match names, has no scope %q", name, key).
-					Hinted("%s", diag.DidYouMean(key, value.Keys(t.Document.Scope))).Also(source.At("match", "tools", i), "named here")
-			}
-		}
-	}
+	b.checkScope(x, m, source)
 	if !b.problems.HasErrors() && !m.AllowNone && len(b.catalog.tools) > 0 && b.coversNothing(m) {
 		b.problems.Errorf(source.Key("match"), "matches-nothing", "no tool is selected by all keys of this match together").
 			Hinted("write allow_none: true in this match if that is meant")
@@ -173,8 +161,6 @@ func (b *build) checkMatch(x index, m *document.Match, source *document.Source) 
 func (b *build) coversNothing(m *document.Match) bool {
 	return len(b.covered(match.Compile(m))) == 0
 }
-
-func hasKey(m map[string]string, key string) bool { _, ok := m[key]; return ok }
 
 func (b *build) checkItems(items []string, names map[string]bool, what string, allowNone bool, source *document.Source) {
 	for i, item := range items {

@@ -99,6 +99,9 @@ func TestMistakes(t *testing.T) {
 	exact := &document.Match{Tools: []string{"git_log"}}
 	scopeless := newTool("scopeless", "git")
 	scopeless.Scope = nil
+	hosted := newTool("hosted", "")
+	hosted.Args = document.Arguments{{Name: "host", Schema: []byte(`{"type":"string","format":"hostname"}`)}}
+	hosted.Scope = map[string]string{"host": "${args.host}"}
 	for name, c := range map[string]struct {
 		set  document.Set
 		want string // part of a diagnostic, or "" for none
@@ -110,6 +113,11 @@ func TestMistakes(t *testing.T) {
 		"unknown group":        {document.Set{Policies: []*document.ApprovalPolicy{deny("p", &document.Match{Groups: []string{"gti"}})}}, `did you mean "git"?`},
 		"unknown scope":        {document.Set{Policies: []*document.ApprovalPolicy{deny("p", &document.Match{Scope: map[string][]string{"mod": {"a"}}})}}, "no tool has a scope"},
 		"scope of another":     {document.Set{Tools: []*document.Tool{scopeless}, Policies: []*document.ApprovalPolicy{deny("p", &document.Match{Tools: []string{"scopeless"}, Scope: map[string][]string{"mode": {"a"}}})}}, `has no scope "mode"`},
+		"scope never":          {document.Set{Policies: []*document.ApprovalPolicy{deny("p", &document.Match{Scope: map[string][]string{"mode": {"c"}}})}}, `the scope mode is never "c"`},
+		"scope pattern":        {document.Set{Policies: []*document.ApprovalPolicy{deny("p", &document.Match{Scope: map[string][]string{"mode": {"a*"}}})}}, ""},
+		"scope case":           {document.Set{Tools: []*document.Tool{hosted}, Policies: []*document.ApprovalPolicy{deny("p", &document.Match{Tools: []string{"hosted"}, Scope: map[string][]string{"host": {"Db.example.com"}}})}}, `did you mean "db.example.com"?`},
+		"literal case":         {document.Set{Tools: []*document.Tool{hosted}, Policies: []*document.ApprovalPolicy{deny("p", &document.Match{Tools: []string{"hosted"}}, document.DenyRule{ID: "d", When: "args.host == 'Db.example.com'"})}}, `lower case`},
+		"literal suffix":       {document.Set{Tools: []*document.Tool{hosted}, Policies: []*document.ApprovalPolicy{deny("p", &document.Match{Tools: []string{"hosted"}}, document.DenyRule{ID: "d", When: "args.host endsWith '.Example.com'"})}}, `lower case`},
 		"keys exclude":         {document.Set{Policies: []*document.ApprovalPolicy{deny("p", &document.Match{Tools: []string{"ls"}, Groups: []string{"git"}})}}, "no tool is selected by all keys"},
 		"unknown label":        {document.Set{Policies: []*document.ApprovalPolicy{deny("p", &document.Match{Labels: map[string][]string{"teir": {"1"}}})}}, "no tool is selected by all keys"},
 		"keys may exclude":     {document.Set{Policies: []*document.ApprovalPolicy{deny("p", &document.Match{Tools: []string{"ls"}, Groups: []string{"git"}, AllowNone: true})}}, ""},

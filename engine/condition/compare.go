@@ -76,6 +76,9 @@ func parses(text string) bool {
 
 // possible reports a literal that is outside what the other side can be.
 func (b *binding) possible(field operand, node ast.Node, literal any) bool {
+	if text, ok := literal.(string); ok && !b.lowerCase(field, node, text) {
+		return false
+	}
 	enum := field.typ.Enum
 	if literal == nil || len(enum) == 0 || slices.ContainsFunc(enum, func(v any) bool { return value.Equal(v, literal) }) {
 		return true
@@ -91,6 +94,17 @@ func (b *binding) possible(field operand, node ast.Node, literal any) bool {
 	if d.Hinted("%s", diag.DidYouMean(text, words)); d.Hint == "" {
 		d.Hinted("it is %s", diag.OneOf(words))
 	}
+	return false
+}
+
+// lowerCase reports a literal with capitals beside a text that never has any,
+// because its format brings it to one spelling.
+func (b *binding) lowerCase(field operand, node ast.Node, literal string) bool {
+	format := field.typ.Format
+	if format != "hostname" && format != "uuid" && format != "ipv6" || literal == strings.ToLower(literal) {
+		return true
+	}
+	b.fail(node, "never-true", "%s is always in lower case", b.e.text(field.node)).Hinted("write '%s'", strings.ToLower(literal))
 	return false
 }
 

@@ -41,6 +41,9 @@ func (b *binding) finding(n ast.Node, op string, left, right operand) operand {
 		find = strings.HasSuffix
 	}
 	if part, ok := right.constant.(string); ok {
+		if !b.lowerCase(left, right.node, part) {
+			return broken(n)
+		}
 		return ofBoolean(n, matching(b.texts(left), func(s string) bool { return find(s, part) }))
 	}
 	l, r := b.texts(left), b.texts(right)
