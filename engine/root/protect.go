@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Protected reports whether an absolute, resolved path is, or is inside, or
@@ -20,12 +21,7 @@ func (s *Set) IsProtected(path string) bool {
 	if s.lexicallyProtected(path) {
 		return true
 	}
-	var own []os.FileInfo
-	for _, p := range s.protected {
-		if info, err := os.Stat(p); err == nil {
-			own = append(own, info)
-		}
-	}
+	own := s.own()
 	if len(own) == 0 {
 		return false
 	}
@@ -37,6 +33,33 @@ func (s *Set) IsProtected(path string) bool {
 			return false
 		}
 	}
+}
+
+// looked is what Writ's own files were at one time.
+type looked struct {
+	at  time.Time
+	own []os.FileInfo
+}
+
+// lookEvery is how long a look at Writ's own files is good for. By name they
+// are protected all the time; only another name of a file that has just been
+// replaced may be missed for so long. Every call asks, and the files are many.
+const lookEvery = time.Second
+
+// own looks at Writ's own files, or remembers.
+func (s *Set) own() []os.FileInfo {
+	now := time.Now()
+	if last := s.looked.Load(); last != nil && now.Sub(last.at) < lookEvery {
+		return last.own
+	}
+	fresh := &looked{at: now}
+	for _, p := range s.protected {
+		if info, err := os.Stat(p); err == nil {
+			fresh.own = append(fresh.own, info)
+		}
+	}
+	s.looked.Store(fresh)
+	return fresh.own
 }
 
 // ContainsProtected reports whether something of Writ's own lies below path.

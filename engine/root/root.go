@@ -20,16 +20,19 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // Anywhere is the root that a tool names to take any absolute path. It is
 // never declared.
 const Anywhere = "anywhere"
 
-// Set is the declared roots and Writ's own files. It is immutable.
+// Set is the declared roots and Writ's own files. It never changes, but for
+// what it remembers of a look at the disk.
 type Set struct {
 	folders   map[string]folder
 	protected []string // absolute; the written and the resolved form
+	looked    atomic.Pointer[looked]
 }
 
 type folder struct {
