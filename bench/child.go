@@ -18,35 +18,42 @@ const childFlag = "-child"
 
 // The servers.
 const (
-	echoServer = "echo" // plain JSON over net/http
-	bareServer = "bare" // go-sdk with one tool, default settings
+	echoServer  = "echo"  // plain JSON over net/http
+	bareServer  = "bare"  // go-sdk with one tool, default settings
+	gatedServer = "gated" // Writ with a tool that has no effect
 )
 
 // child serves until its standard input ends, and with it the bench.
 func child(arguments []string) error {
-	if len(arguments) != 2 {
-		return errors.New("want a server and an input schema")
+	if len(arguments) < 2 {
+		return errors.New("want a server and what it works with")
 	}
-	var handler http.Handler
 	switch arguments[0] {
 	case echoServer:
-		handler = http.HandlerFunc(echo)
+		return answer(http.HandlerFunc(echo))
 	case bareServer:
-		handler = bare(json.RawMessage(arguments[1]))
-	default:
-		return fmt.Errorf("there is no server %q", arguments[0])
+		return answer(bare(json.RawMessage(arguments[1])))
+	case gatedServer:
+		return gated(arguments[1], arguments[2])
 	}
+	return fmt.Errorf("there is no server %q", arguments[0])
+}
+
+func answer(handler http.Handler) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	fmt.Printf("http://%s/mcp\n", listener.Addr())
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
+		untilEnd()
 		os.Exit(0)
 	}()
 	return http.Serve(listener, handler)
 }
+
+// untilEnd returns when the bench ends, or wants the server to.
+func untilEnd() { _, _ = io.Copy(io.Discard, os.Stdin) }
 
 // noteText is what the tool returns, of every server.
 const noteText = "x"

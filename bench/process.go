@@ -22,6 +22,8 @@ type process struct {
 	stdin   io.Closer
 	address string // host:port
 	token   string // or ""
+	// signalled says that the end of its input does not stop it.
+	signalled bool
 
 	mu     sync.Mutex
 	errors bytes.Buffer
@@ -42,24 +44,25 @@ func (b *bench) serve(configuration string) (_ *process, state string, err error
 	if state, err = b.folder(); err != nil {
 		return nil, "", err
 	}
-	const token = "a-token-of-the-bench-for-itself-alone"
 	c := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--config", configuration, "--state-dir", state)
-	c.Env = append(os.Environ(), "WRIT_TOKEN="+token)
+	c.Env = append(os.Environ(), "WRIT_TOKEN="+benchToken)
 	p, err := b.start(c)
 	if err != nil {
 		return nil, "", err
 	}
-	p.token = token
+	p.token, p.signalled = benchToken, true
 	return p, state, nil
 }
 
+const benchToken = "a-token-of-the-bench-for-itself-alone"
+
 // startChild starts one of the servers of this program.
-func (b *bench) startChild(kind, schema string) (*process, error) {
+func (b *bench) startChild(kind string, with ...string) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	return b.start(exec.Command(self, childFlag, kind, schema))
+	return b.start(exec.Command(self, append([]string{childFlag, kind}, with...)...))
 }
 
 // start returns when the server has said where it listens.
@@ -140,11 +143,10 @@ func (p *process) said() string {
 // stop ends the server properly and waits for it.
 func (p *process) stop() error {
 	_ = p.stdin.Close()
-	if p.token == "" { // one of ours
-		return p.command.Wait()
-	}
-	if err := p.command.Process.Signal(os.Interrupt); err != nil {
-		return errors.Join(err, p.kill())
+	if p.signalled {
+		if err := p.command.Process.Signal(os.Interrupt); err != nil {
+			return errors.Join(err, p.kill())
+		}
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- p.command.Wait() }()

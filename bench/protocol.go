@@ -20,9 +20,19 @@ const (
 	oneGoal     = 0.8
 )
 
-// noteConfiguration serves one file of one byte. Admission is raised because
-// all clients are one caller.
-func (b *bench) noteConfiguration() (string, error) {
+// The ends of the tool: it reads one file of one byte, or does nothing.
+const (
+	readNote = `  path: {type: string, format: path, under: [work], maxLength: 200}
+file: {read: "${args.path}"}
+`
+	doNothing = `  path: {type: string, maxLength: 200}
+command: {argv: [nothing, "${args.path}"]}
+`
+)
+
+// noteConfiguration declares the tool. Admission is raised because all clients
+// are one caller.
+func (b *bench) noteConfiguration(end string) (string, error) {
 	dir, err := b.folder()
 	if err != nil {
 		return "", err
@@ -36,11 +46,9 @@ description: Reads a note.
 group: group_0
 risk: read_only
 args:
-  path: {type: string, format: path, under: [work], maxLength: 200}
   limit: {type: integer, minimum: 1, maximum: 1000, default: 10}
   mode: {type: string, enum: [plain, short], default: plain}
-file: {read: "${args.path}"}
-`,
+` + end,
 		"policies/rules.yaml": groupRules(0),
 	})
 }
@@ -49,6 +57,7 @@ file: {read: "${args.path}"}
 type target struct {
 	name    string
 	process *process
+	state   string // the folder with its records, or ""
 	open    func(*process) (*client, error)
 	clients []*client
 	figures map[int]*figures // by number of clients
@@ -63,10 +72,13 @@ type figures struct {
 
 func protocol(b *bench) error {
 	b.note("limits", "calls_per_principal is raised to 64: all clients are one caller")
-	targets, state, err := b.targets()
+	targets, err := b.targets()
 	defer func() {
 		for _, t := range targets {
 			t.end()
+			if t.process.command.ProcessState == nil {
+				_ = t.process.kill()
+			}
 		}
 	}()
 	if err != nil {
@@ -85,41 +97,64 @@ func protocol(b *bench) error {
 			}
 		}
 	}
-	writ, bare, echo := targets[0], targets[1], targets[2]
+	b.compare(targets)
+	for _, t := range targets {
+		if t.state == "" {
+			continue
+		}
+		t.end()
+		if err := t.process.stop(); err != nil {
+			return err
+		}
+		if err := b.recorded(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare holds the gated server against the bare one. Reading a file, with
+// the checks of its path, is more than the bare server does.
+func (b *bench) compare(targets []*target) {
+	gated, bare, echo, binary := targets[0], targets[1], targets[2], targets[3]
 	for _, clients := range []int{1, manyClients} {
 		goal, name := oneGoal, "1 client"
 		if clients == manyClients {
 			goal, name = manyGoal, fmt.Sprintf("%d clients", clients)
 		}
-		b.atLeast("calls by the bare server, "+name, ratio(writ.figures[clients].rates, bare.figures[clients].rates), goal)
-		b.note("calls by the plain echo, "+name, "%.2f", ratio(writ.figures[clients].rates, echo.figures[clients].rates))
+		rates := func(t *target) []float64 { return t.figures[clients].rates }
+		b.atLeast("no-effect calls by the bare server, "+name, ratio(rates(gated), rates(bare)), goal)
+		b.note("by the plain echo", "%.2f", ratio(rates(gated), rates(echo)))
+		b.note("writ serve reading a file, by the bare server", "%.2f", ratio(rates(binary), rates(bare)))
 		for _, t := range targets {
 			f := t.figures[clients]
 			b.note("  "+t.name, "%.0f calls/s, p50 %s, p99 %s", median(f.rates), show(quantile(f.latencies, 0.5)), show(quantile(f.latencies, 0.99)))
 		}
 	}
-	writ.end()
-	if err := writ.process.stop(); err != nil {
-		return err
-	}
-	return b.recorded(writ, state)
 }
 
-// targets starts Writ, a bare server with the schema that Writ shows, and an
-// echo.
-func (b *bench) targets() (_ []*target, state string, err error) {
-	dir, err := b.noteConfiguration()
+// targets starts Writ with a tool that does nothing, a bare server with the
+// schema that Writ shows, an echo, and the binary with a tool that reads a
+// file.
+func (b *bench) targets() (list []*target, err error) {
+	nothing, err := b.noteConfiguration(doNothing)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	p, state, err := b.serve(dir)
+	state, err := b.folder()
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	list := []*target{newTarget("writ", p, connect)}
+	p, err := b.startChild(gatedServer, nothing, state)
+	if err != nil {
+		return nil, err
+	}
+	p.token = benchToken
+	list = append(list, newTarget("gated", p, connect))
+	list[0].state = state
 	schema, err := schemaOf(p)
 	if err != nil {
-		return list, "", err
+		return list, err
 	}
 	for _, c := range []struct {
 		kind string
@@ -127,17 +162,27 @@ func (b *bench) targets() (_ []*target, state string, err error) {
 	}{{bareServer, connect}, {echoServer, dial}} {
 		p, err := b.startChild(c.kind, schema)
 		if err != nil {
-			return list, "", err
+			return list, err
 		}
 		list = append(list, newTarget(c.kind, p, c.open))
 	}
+	reading, err := b.noteConfiguration(readNote)
+	if err != nil {
+		return list, err
+	}
+	p, state, err = b.serve(reading)
+	if err != nil {
+		return list, err
+	}
+	list = append(list, newTarget("writ serve", p, connect))
+	list[3].state = state
 	for _, t := range list { // warm, and counted: these calls are recorded too
 		if err := t.load(b, manyClients, 200*time.Millisecond); err != nil {
-			return list, "", fmt.Errorf("%s: %w", t.name, err)
+			return list, fmt.Errorf("%s: %w", t.name, err)
 		}
 		t.figures = map[int]*figures{}
 	}
-	return list, state, nil
+	return list, nil
 }
 
 func newTarget(name string, p *process, open func(*process) (*client, error)) *target {
@@ -168,9 +213,6 @@ func (t *target) end() {
 		c.close()
 	}
 	t.clients = nil
-	if t.process.command.ProcessState == nil && t.process.token == "" {
-		_ = t.process.kill()
-	}
 }
 
 // load lets clients call one after the other for a while.
@@ -227,8 +269,8 @@ func (c *client) repeat(ctx context.Context, deadline time.Time) (latencies []ti
 
 // recorded checks that the store holds exactly one record of every answered
 // call, and no other.
-func (b *bench) recorded(t *target, state string) error {
-	path := filepath.ToSlash(filepath.Join(state, "writ.db"))
+func (b *bench) recorded(t *target) error {
+	path := filepath.ToSlash(filepath.Join(t.state, "writ.db"))
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: path, RawQuery: "mode=ro"}).String())
 	if err != nil {
 		return fmt.Errorf("open the records: %w", err)
@@ -254,7 +296,7 @@ func (b *bench) recorded(t *target, state string) error {
 		}
 		delete(left, id)
 	}
-	b.holds("records", fmt.Sprintf("%d answered calls, %d records", t.answers, found), "exactly one for each",
+	b.holds("records of "+t.name, fmt.Sprintf("%d answered calls, %d records", t.answers, found), "exactly one for each",
 		t.answers == answered && len(left) == 0 && strange == 0 && rows.Err() == nil)
 	return rows.Err()
 }

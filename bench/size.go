@@ -53,7 +53,7 @@ func sizes(b *bench) error {
 
 // loaded is the most memory under the load of 32 clients.
 func (b *bench) loaded() error {
-	dir, err := b.noteConfiguration()
+	dir, err := b.noteConfiguration(readNote)
 	if err != nil {
 		return err
 	}
