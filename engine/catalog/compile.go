@@ -184,7 +184,7 @@ func (b *build) tools() {
 		Kinds: c.options.Kinds, Secrets: c.secrets, Guard: c.inputs.Roots,
 		Connections: make(map[string]*document.Connection, len(b.set.Connections)),
 		Root:        c.inputs.Roots.Declared, Claims: c.inputs.Claims,
-	}
+	}.Share()
 	for _, connection := range b.set.Connections {
 		environment.Connections[connection.Name] = connection
 	}

@@ -1,6 +1,9 @@
 package document
 
 import (
+	"maps"
+	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -17,16 +20,68 @@ type Span struct {
 // check made rooms later can still point at file, line and column. The nil
 // Source knows nothing and answers zero positions.
 type Source struct {
-	start diag.Position
-	maker string
-	spans map[string]Span
+	start    diag.Position
+	maker    string
+	pointers string  // of all places, one after the other
+	places   []place // by pointer
+	files    []string
+}
+
+// place is a Span in a tenth of its room: a catalog keeps the places of every
+// value of every document, and needs them when something is wrong.
+type place struct {
+	end        uint32 // of its pointer in pointers
+	key, value spot
+}
+
+type spot struct {
+	line, column uint32
+	file         uint32 // in files
 }
 
 // NewSource makes a Source. Spans are keyed by JSON pointer (RFC 6901), such
 // as "/args/repo/under/0". Maker names the CUE file and line that generated
 // the document, or is empty for a document that stands in a file as written.
 func NewSource(start diag.Position, maker string, spans map[string]Span) *Source {
-	return &Source{start: start, maker: maker, spans: spans}
+	s := &Source{start: start, maker: maker, places: make([]place, 0, len(spans))}
+	var pointers strings.Builder
+	for _, pointer := range slices.Sorted(maps.Keys(spans)) {
+		pointers.WriteString(pointer)
+		span := spans[pointer]
+		s.places = append(s.places, place{uint32(pointers.Len()), s.spot(span.Key), s.spot(span.Value)})
+	}
+	s.pointers = pointers.String()
+	return s
+}
+
+func (s *Source) spot(at diag.Position) spot {
+	file := slices.Index(s.files, at.File)
+	if file < 0 {
+		file = len(s.files)
+		s.files = append(s.files, at.File)
+	}
+	return spot{uint32(at.Line), uint32(at.Column), uint32(file)}
+}
+
+func (s *Source) position(at spot) diag.Position {
+	return diag.Position{File: s.files[at.file], Line: int(at.line), Column: int(at.column)}
+}
+
+// pointer is the pointer of the nth place.
+func (s *Source) pointer(n int) string {
+	begin := uint32(0)
+	if n > 0 {
+		begin = s.places[n-1].end
+	}
+	return s.pointers[begin:s.places[n].end]
+}
+
+func (s *Source) lookup(pointer string) (Span, bool) {
+	n := sort.Search(len(s.places), func(n int) bool { return s.pointer(n) >= pointer })
+	if n == len(s.places) || s.pointer(n) != pointer {
+		return Span{}, false
+	}
+	return Span{Key: s.position(s.places[n].key), Value: s.position(s.places[n].value)}, true
 }
 
 // Start is where the document begins.
@@ -55,7 +110,7 @@ func (s *Source) Key(path ...any) diag.Position {
 	if s == nil {
 		return diag.Position{}
 	}
-	if span, ok := s.spans[Pointer(path...)]; ok {
+	if span, ok := s.lookup(Pointer(path...)); ok {
 		return span.Key
 	}
 	return s.find(path).Value
@@ -66,7 +121,7 @@ func (s *Source) find(path []any) Span {
 		return Span{}
 	}
 	for n := len(path); n > 0; n-- {
-		if span, ok := s.spans[Pointer(path[:n]...)]; ok {
+		if span, ok := s.lookup(Pointer(path[:n]...)); ok {
 			return span
 		}
 	}

@@ -3,6 +3,7 @@ package tool
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"maps"
 
 	"github.com/writ-dev/writ/engine/argument"
 	"github.com/writ-dev/writ/engine/call"
@@ -77,19 +78,35 @@ func (b *builder) arguments() bool {
 			}
 		}
 	}
+	t.environment = value.Struct(maps.Clone(b.env.roots()))
+	t.environment.Fields["args"] = value.Field{Type: schema.Type()}
+	return true
+}
+
+// roots are what expressions of every tool can read. Args, scope and facts are
+// the tool's own.
+func (e *Environment) roots() map[string]value.Field {
+	if e.shared != nil {
+		return e.shared
+	}
 	principal := map[string]value.Field{"name": value.Of(value.String), "roles": value.ListOf(value.String)}
-	for name, claim := range b.env.Claims {
+	for name, claim := range e.Claims {
 		principal[name] = claim
 	}
-	t.environment = value.Struct(map[string]value.Field{
-		"args":      {Type: schema.Type()},
+	return map[string]value.Field{
 		"scope":     {Type: value.Struct(nil)},
 		"facts":     {Type: value.Struct(nil)},
 		"principal": {Type: value.Struct(principal)},
 		"entry":     {Type: value.Type{Kind: value.String, Enum: entries()}},
 		"tool":      {Type: value.Struct(map[string]value.Field{"name": value.Of(value.String), "group": value.Of(value.String)})},
-	})
-	return true
+	}
+}
+
+// Share makes once what the environments of all tools have in common: it is
+// most of what a tool would otherwise hold.
+func (e Environment) Share() Environment {
+	e.shared = e.roots()
+	return e
 }
 
 func entries() []any {

@@ -59,6 +59,8 @@ type Environment struct {
 	Root func(name string) bool
 	// Claims are the typed claims of principals.
 	Claims map[string]value.Field
+
+	shared map[string]value.Field
 }
 
 // Target is the tool as selectors see it.
