@@ -13,7 +13,7 @@
 //	                              │      argument   risk    approval  executor/*  audit
 //	                              │      root       policy            output      store
 //	                              │      template   rule              secret
-//	                              lock   tool       condition         network
+//	                              lock   tool       condition grant   network
 //
 // Each stage accepts only what the stage before it produced: call.Request,
 // call.Prepared, risk.Assessment, policy.Decision, approval.Authorization,
