@@ -3,8 +3,11 @@ package pipeline_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,6 +17,7 @@ import (
 	"github.com/writ-dev/writ/engine/call"
 	"github.com/writ-dev/writ/engine/document"
 	"github.com/writ-dev/writ/engine/executor"
+	"github.com/writ-dev/writ/engine/root"
 )
 
 func onePolicy(policy document.ApprovalPolicy) []*document.ApprovalPolicy {
@@ -213,4 +217,62 @@ func TestReplay(t *testing.T) {
 	if result := b.pipeline.Execute(ctx, fresh); result.Success || b.kind.executions() != 1 {
 		t.Errorf("a cancelled caller: %+v", result)
 	}
+}
+
+// What a path leads to is found out again once the locks are held.
+func TestPathsAreResolvedUnderTheLock(t *testing.T) {
+	top := t.TempDir()
+	link := filepath.Join(top, "work", "link")
+	swap := func(to string) {
+		if err := errors.Join(os.RemoveAll(link), os.Symlink(to, link)); err != nil {
+			t.Skipf("this system makes no symlinks: %v", err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(top, "work", "inside"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	set := oneTool("read_only")
+	set.Tools[0].Args = append(set.Tools[0].Args, document.Argument{Name: "p", Schema: []byte(`{"type":"string","format":"path","under":["work"],"default":"link"}`)})
+	set.Tools[0].Locks = []string{"thing"}
+	b := newBench(t, &document.Set{})
+	roots, err := root.Open(map[string]string{"work": filepath.Join(top, "work")}, top, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.roots = roots
+	b.publish(set)
+	swap("inside")
+	entered, leave := make(chan struct{}), make(chan struct{})
+	b.kind.run = func(context.Context) call.Outcome {
+		close(entered)
+		<-leave
+		return call.Outcome{Status: call.Complete}
+	}
+	var group sync.WaitGroup
+	group.Go(func() { b.call("t", `{"n": 1}`) })
+	<-entered
+	waiting := make(chan call.Result)
+	ctx := &noticed{Context: context.Background(), asked: make(chan struct{}, 16)}
+	go func() { waiting <- b.pipeline.Call(ctx, request("t", `{"n": 2}`)) }()
+	<-ctx.asked // it waits for the lock, or is about to
+	swap("/")
+	close(leave)
+	group.Wait()
+	if result := <-waiting; result.Code != "invalid_arguments" || b.kind.executions() != 1 {
+		t.Errorf("%+v after %d executions", result, b.kind.executions())
+	}
+}
+
+// noticed is a context that tells when somebody is about to wait for it.
+type noticed struct {
+	context.Context
+	asked chan struct{}
+}
+
+func (n *noticed) Done() <-chan struct{} {
+	select {
+	case n.asked <- struct{}{}:
+	default:
+	}
+	return n.Context.Done()
 }

@@ -29,7 +29,7 @@ func bind(t *testing.T, docs ...*document.ApprovalPolicy) []policy.Bound {
 		}
 		bound := policy.Bound{Policy: compiled}
 		for _, r := range compiled.Rules {
-			fitted, skipped, problems := r.Bind(rule.Target{Environment: environment})
+			fitted, skipped, problems := r.Bind(rule.Target{Target: match.Target{Scope: []string{"env"}}, Environment: environment})
 			if fitted == nil {
 				t.Fatalf("%s: %s %v", r.ID, skipped, problems)
 			}
