@@ -210,11 +210,19 @@ type TestPrincipal struct {
 	Claims map[string]any `json:"-"`
 }
 
-// UnmarshalJSON keeps the keys other than name and roles as claims.
+// UnmarshalJSON keeps the keys other than name and roles as claims. It looks
+// the two up by their exact spelling, so that a claim NAME is not taken for one.
 func (p *TestPrincipal) UnmarshalJSON(data []byte) error {
-	type plain TestPrincipal
-	if err := json.Unmarshal(data, (*plain)(p)); err != nil {
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(data, &raw); err != nil {
 		return err
+	}
+	for key, into := range map[string]any{"name": &p.Name, "roles": &p.Roles} {
+		if text, ok := raw[key]; ok {
+			if err := json.Unmarshal(text, into); err != nil {
+				return fmt.Errorf("read %s of the principal: %w", key, err)
+			}
+		}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()

@@ -187,3 +187,20 @@ output: {as: json, max_bytes: 2KiB, fields: {z: {}, a: {path: b.c}}}
 		t.Errorf("key stands at %v", key)
 	}
 }
+
+// TestClaimsKeepTheirSpelling: a claim whose name differs by case only from a
+// key of the grammar is still a claim.
+func TestClaimsKeepTheirSpelling(t *testing.T) {
+	r := loadText(t, "a.yaml", `kind: Test
+name: t
+given: {tool: x, principal: {NAME: other, name: bot, Roles: 3, roles: [agent], level: 9007199254740993}}
+cases: [{name: c, expect: {decision: deny}}]
+`)
+	if len(r.Problems) > 0 {
+		t.Fatal(r.Problems)
+	}
+	p := r.Set.Tests[0].Given.Principal
+	if p.Name != "bot" || len(p.Roles) != 1 || fmt.Sprint(p.Claims) != "map[NAME:other Roles:3 level:9007199254740993]" {
+		t.Errorf("got %+v", p)
+	}
+}

@@ -142,9 +142,12 @@ func (r *yamlReader) bare(n *yaml.Node, at diag.Position, name string) bool {
 
 // quote is the hint for text that YAML takes for something else.
 func (r *yamlReader) quote(at diag.Position, name string) string {
+	if name != "when" || len(r.lines[at.Line-1]) > 1000 {
+		return "quote the text"
+	}
 	line := []rune(strings.TrimRight(r.lines[at.Line-1], "\r"))
 	rest := strings.TrimSpace(string(line[min(at.Column-1, len(line)):]))
-	if rest == "" || len(rest) > 80 || name != "when" {
+	if rest == "" || len(rest) > 80 {
 		return "quote the text"
 	}
 	return "quote this expression: " + doubleQuoted(rest)
