@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/writ-dev/writ/engine/diag"
@@ -58,14 +59,19 @@ func (b *build) bindPolicy(p *policy.Policy) {
 	}
 }
 
-// fit binds a rule to a tool, or takes what was bound for the generation before.
+// fit binds a rule to a tool, or takes what was bound before.
 func (b *build) fit(r *rule.Rule, t *Tool) *rule.Bound {
 	pair := fitting{r, t.Tool}
-	known, ok := b.compiler.fitted[pair]
-	if !ok {
+	known := b.compiler.fitted[pair]
+	if known == nil {
+		known = &fitted{}
 		known.bound, known.skipped, known.problems = r.Bind(t.RuleTarget())
+		b.compiler.fitted[pair] = known
 	}
-	b.fitted[pair] = known
+	if known.used != b.number {
+		known.used = b.number
+		b.fits++
+	}
 	b.problems = append(b.problems, known.problems...)
 	if known.skipped != "" {
 		if b.catalog.Skipped[r.ID] == nil {
@@ -74,6 +80,13 @@ func (b *build) fit(r *rule.Rule, t *Tool) *rule.Bound {
 		b.catalog.Skipped[r.ID][t.Name] = known.skipped
 	}
 	return known.bound
+}
+
+// forget drops what was bound for rules and tools that are gone.
+func (b *build) forget() {
+	if len(b.compiler.fitted) > b.fits {
+		maps.DeleteFunc(b.compiler.fitted, func(_ fitting, f *fitted) bool { return f.used != b.number })
+	}
 }
 
 // because gives one reason why a rule skipped a tool.

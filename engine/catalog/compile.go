@@ -51,6 +51,7 @@ type Options struct {
 type Compiler struct {
 	options    Options
 	generation uint64
+	builds     uint64 // also those that failed
 
 	inputs      Inputs
 	secretDocs  []*document.Secret
@@ -61,7 +62,7 @@ type Compiler struct {
 	tools    map[*document.Tool]compiled[*tool.Tool]
 	rules    map[*document.RiskRules]compiled[[]*risk.Rule]
 	policies map[*document.ApprovalPolicy]compiled[*policy.Policy]
-	fitted   map[fitting]fitted
+	fitted   map[fitting]*fitted
 }
 
 // fitting is a rule and a tool that it may apply to.
@@ -75,6 +76,7 @@ type fitted struct {
 	bound    *rule.Bound
 	skipped  string
 	problems diag.List
+	used     uint64 // the number of the build that asked last
 }
 
 type compiled[T any] struct {
@@ -83,14 +85,17 @@ type compiled[T any] struct {
 }
 
 // NewCompiler makes a compiler with empty caches.
-func NewCompiler(options Options) *Compiler { return &Compiler{options: options} }
+func NewCompiler(options Options) *Compiler {
+	return &Compiler{options: options, fitted: map[fitting]*fitted{}}
+}
 
 // Compile builds the next generation. Any error gives a nil Catalog and leaves
 // the generation number as it was. Warnings are returned beside a Catalog.
 func (c *Compiler) Compile(set *document.Set, inputs Inputs) (*Catalog, diag.List) {
 	c.refresh(set, inputs)
+	c.builds++
 	b := &build{
-		compiler: c, set: set,
+		compiler: c, number: c.builds, set: set,
 		catalog: &Catalog{
 			Documents: len(set.Tools) + len(set.RiskRules) + len(set.Policies) + len(set.Grants) +
 				len(set.Connections) + len(set.Secrets) + len(set.Tests),
@@ -99,7 +104,6 @@ func (c *Compiler) Compile(set *document.Set, inputs Inputs) (*Catalog, diag.Lis
 			byName:  make(map[string]*Tool, len(set.Tools)),
 		},
 		problems: slices.Clone(c.secretNotes),
-		fitted:   make(map[fitting]fitted, len(c.fitted)),
 		programs: map[string]bool{},
 	}
 	b.tools()
@@ -113,7 +117,7 @@ func (c *Compiler) Compile(set *document.Set, inputs Inputs) (*Catalog, diag.Lis
 	if b.problems.HasErrors() {
 		return nil, b.problems.Sorted()
 	}
-	c.fitted = b.fitted
+	b.forget()
 	c.generation++
 	b.catalog.Generation, b.catalog.Published = c.generation, c.options.Now()
 	return b.catalog, b.problems.Sorted()
@@ -173,7 +177,8 @@ type build struct {
 	set      *document.Set
 	catalog  *Catalog
 	problems diag.List
-	fitted   map[fitting]fitted
+	number   uint64
+	fits     int // pairs of a rule and a tool
 	cover    cover
 	programs map[string]bool // that were looked for, and whether they are there
 }

@@ -5,8 +5,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/writ-dev/writ/engine/diag"
 )
@@ -100,17 +103,42 @@ func (w *walk) folder(path string, info fs.FileInfo, depth int) {
 		w.unreadable(path, err)
 		return
 	}
-	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), ".") {
-			continue
-		}
-		w.entry(filepath.Join(path, entry.Name()), filepath.Join(real, entry.Name()), entry, depth)
+	entries = slices.DeleteFunc(entries, func(entry fs.DirEntry) bool { return strings.HasPrefix(entry.Name(), ".") })
+	for i, seen := range lookAt(entries) {
+		name := entries[i].Name()
+		w.entry(filepath.Join(path, name), filepath.Join(real, name), name, seen, depth)
 	}
 }
 
+// seen is what there is to see of one name without following links.
+type seen struct {
+	info fs.FileInfo
+	err  error
+}
+
+// lookAt looks at the entries of a folder, at many at once: a reload looks at
+// every file of a large catalog, and waits for little else.
+func lookAt(entries []fs.DirEntry) []seen {
+	const each = 64
+	all := make([]seen, len(entries))
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (len(entries)+each-1)/each) {
+		wait.Go(func() {
+			for from := int(next.Add(each)) - each; from < len(entries); from = int(next.Add(each)) - each {
+				for i := from; i < min(from+each, len(entries)); i++ {
+					all[i].info, all[i].err = entries[i].Info()
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return all
+}
+
 // entry looks at one name of a folder. Only links need to be resolved.
-func (w *walk) entry(path, real string, entry fs.DirEntry, depth int) {
-	info, err := entry.Info()
+func (w *walk) entry(path, real, name string, found seen, depth int) {
+	info, err := found.info, found.err
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		real = ""
 		info, err = os.Stat(path)
@@ -122,7 +150,7 @@ func (w *walk) entry(path, real string, entry fs.DirEntry, depth int) {
 		}
 	case info.IsDir():
 		w.folder(path, info, depth+1)
-	case !known(path) || entry.Name() == "writ.yaml":
+	case !known(path) || name == "writ.yaml":
 	case real != "" && info.Mode().IsRegular():
 		w.keep(path, real, info)
 	default:

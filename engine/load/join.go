@@ -13,35 +13,46 @@ import (
 type joining struct {
 	set      *document.Set
 	problems *diag.List
-	names    map[string]diag.Position // by kind and name
-	ids      map[string]diag.Position // of risk and deny rules
-	refuse   map[string]diag.Position
+	names    map[kindAndName]*document.Header
+	ids      map[string]place // of risk and deny rules
+	refuse   map[string]place
 }
+
+type kindAndName struct{ kind, name string }
+
+// place is where an id stands. Nearly all are looked up never.
+type place struct {
+	source *document.Source
+	list   string
+	item   int
+}
+
+func (p place) at() diag.Position { return p.source.At(p.list, p.item, "id") }
 
 func (j *joining) add(doc any) {
 	if j.names == nil {
-		j.names, j.ids, j.refuse = map[string]diag.Position{}, map[string]diag.Position{}, map[string]diag.Position{}
+		j.names, j.ids, j.refuse = map[kindAndName]*document.Header{}, map[string]place{}, map[string]place{}
 	}
 	switch d := doc.(type) {
 	case *document.Tool:
 		if j.name(&d.Header) {
 			j.set.Tools = append(j.set.Tools, d)
 			for i, r := range d.Refuse {
-				j.id(j.refuse, "refuse", r.ID, d.Source.At("refuse", i, "id"))
+				j.id(j.refuse, "refuse", r.ID, place{d.Source, "refuse", i})
 			}
 		}
 	case *document.RiskRules:
 		if j.name(&d.Header) {
 			j.set.RiskRules = append(j.set.RiskRules, d)
 			for i, r := range d.Rules {
-				j.id(j.ids, "rule", r.ID, d.Source.At("rules", i, "id"))
+				j.id(j.ids, "rule", r.ID, place{d.Source, "rules", i})
 			}
 		}
 	case *document.ApprovalPolicy:
 		if j.name(&d.Header) {
 			j.set.Policies = append(j.set.Policies, d)
 			for i, r := range d.Deny {
-				j.id(j.ids, "rule", r.ID, d.Source.At("deny", i, "id"))
+				j.id(j.ids, "rule", r.ID, place{d.Source, "deny", i})
 			}
 		}
 	case *document.Grant:
@@ -65,27 +76,26 @@ func (j *joining) add(doc any) {
 
 // name keeps the first document of each name.
 func (j *joining) name(h *document.Header) bool {
-	at := h.Source.At("name")
-	key := h.Kind + " " + h.Name
+	key := kindAndName{h.Kind, h.Name}
 	if first, twice := j.names[key]; twice {
-		d := j.problems.Errorf(at, "duplicate-name", "there are two documents of kind %s with the name %s", h.Kind, h.Name)
+		d := j.problems.Errorf(h.Source.At("name"), "duplicate-name", "there are two documents of kind %s with the name %s", h.Kind, h.Name)
 		if h.Source.Maker() != "" {
 			d.Message = spoken(h.Kind) + " " + h.Name + ", made by " + h.Source.Maker() + ": " + d.Message
 		}
-		d.Also(first, "the first one")
+		d.Also(first.Source.At("name"), "the first one")
 		return false
 	}
-	j.names[key] = at
+	j.names[key] = h
 	return true
 }
 
-func (j *joining) id(known map[string]diag.Position, what, id string, at diag.Position) {
+func (j *joining) id(known map[string]place, what, id string, p place) {
 	if first, twice := known[id]; twice {
-		j.problems.Errorf(at, "duplicate-id", "%s id %s is used twice, and records could not tell which one it was", what, id).
-			Also(first, "the first one")
+		j.problems.Errorf(p.at(), "duplicate-id", "%s id %s is used twice, and records could not tell which one it was", what, id).
+			Also(first.at(), "the first one")
 		return
 	}
-	known[id] = at
+	known[id] = p
 }
 
 // finish puts every kind in the order of its names.

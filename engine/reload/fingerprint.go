@@ -1,14 +1,17 @@
 package reload
 
 import (
-	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"hash"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 )
 
 // Bounds of one look at the files.
@@ -58,6 +61,7 @@ func take(paths []string) fingerprint {
 
 type walk struct {
 	hash    hash.Hash
+	line    []byte // of the entry that is written to hash
 	folders map[string]*folder
 	left    int
 }
@@ -87,7 +91,11 @@ func (w *walk) entry(path string, info fs.FileInfo, links int) {
 	if w.left < 0 {
 		return
 	}
-	_, _ = fmt.Fprintf(w.hash, "%q %d %d %o %s\n", path, info.Size(), info.ModTime().UnixNano(), info.Mode(), identity(info))
+	w.line = append(append(w.line[:0], path...), 0) // no path holds it
+	for _, n := range []int64{info.Size(), info.ModTime().UnixNano(), int64(info.Mode())} {
+		w.line = binary.BigEndian.AppendUint64(w.line, uint64(n))
+	}
+	_, _ = w.hash.Write(append(identity(w.line, info), '\n'))
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		w.link(path, links)
@@ -121,15 +129,38 @@ func (w *walk) list(path string, links int) {
 	if err != nil {
 		w.missing(path, err)
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
-	for _, entry := range entries {
-		info, err := entry.Info()
-		if err != nil {
-			w.missing(filepath.Join(path, entry.Name()), err)
+	for i, seen := range lookAt(entries) { // by name
+		name := filepath.Join(path, entries[i].Name())
+		if seen.err != nil {
+			w.missing(name, seen.err)
 			continue
 		}
-		w.entry(filepath.Join(path, entry.Name()), info, links)
+		w.entry(name, seen.info, links)
 	}
+}
+
+type seen struct {
+	info fs.FileInfo
+	err  error
+}
+
+// lookAt looks at the entries of a folder, at many at once.
+func lookAt(entries []fs.DirEntry) []seen {
+	const each = 64
+	all := make([]seen, len(entries))
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (len(entries)+each-1)/each) {
+		wait.Go(func() {
+			for from := int(next.Add(each)) - each; from < len(entries); from = int(next.Add(each)) - each {
+				for i := from; i < min(from+each, len(entries)); i++ {
+					all[i].info, all[i].err = entries[i].Info()
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return all
 }
 
 // missing notes that a path cannot be looked at. The reason counts, because a

@@ -3,17 +3,19 @@
 package reload
 
 import (
+	"encoding/binary"
 	"io/fs"
-	"strconv"
 	"syscall"
 )
 
 // identity tells apart two files of one name, size and date.
-func identity(info fs.FileInfo) string {
+func identity(line []byte, info fs.FileInfo) []byte {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return ""
+		return line
 	}
-	return strconv.FormatUint(uint64(stat.Dev), 10) + ":" + strconv.FormatUint(uint64(stat.Ino), 10) +
-		" " + strconv.FormatUint(uint64(stat.Uid), 10) + ":" + strconv.FormatUint(uint64(stat.Gid), 10)
+	for _, n := range []uint64{uint64(stat.Dev), uint64(stat.Ino), uint64(stat.Uid), uint64(stat.Gid)} {
+		line = binary.BigEndian.AppendUint64(line, n)
+	}
+	return line
 }
