@@ -216,7 +216,9 @@ func heaps(b *bench) error {
 	b.note(fmt.Sprintf("a reload in this process, %d times", count), "p50 %s, p99 %s", show(median(times)), show(quantile(times, 0.99)))
 	b.note("heap after the first", "%.1f MiB", mebi(int64(first)))
 	b.atMost(fmt.Sprintf("heap after %d by the first", count), float64(heap())/float64(first), heapGoal)
-	runtime.KeepAlive(cache)
+	for _, kept := range []any{cache, compiler, &live} { // as the binary keeps them
+		runtime.KeepAlive(kept)
+	}
 	return nil
 }
 
