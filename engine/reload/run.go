@@ -62,11 +62,11 @@ func (r *Reloader) follow(ctx context.Context, n notifier) {
 func (r *Reloader) update(ctx context.Context, n notifier) {
 	var waited []string
 	for windows := 0; ; windows++ {
-		look, ok := r.settle(ctx, n)
+		look, draft, ok := r.settle(ctx, n)
 		if !ok {
 			return
 		}
-		again, loosens := r.attempt(ctx, look, waited, windows)
+		again, loosens := r.attempt(ctx, look, draft, waited, windows)
 		n.set(r.lastSeen())
 		if !again {
 			return
@@ -75,16 +75,21 @@ func (r *Reloader) update(ctx context.Context, n notifier) {
 	}
 }
 
-// attempt builds once. It asks to be called again, after one more settle
+// attempt builds once, unless the draft was built of the same. It asks to be called again, after one more settle
 // window, when the candidate takes away more than the one before did: a
 // checkout or an editor may be about to write the file anew.
-func (r *Reloader) attempt(ctx context.Context, look look, waited []string, windows int) (again bool, loosens []string) {
+func (r *Reloader) attempt(ctx context.Context, look look, draft *draft, waited []string, windows int) (again bool, loosens []string) {
 	r.building.Lock()
 	defer r.building.Unlock()
 	if !slices.Equal(look.paths, r.watch) { // a forced reload came in between
 		look.found = take(r.watch)
 	}
-	candidate := r.build(ctx, look.found)
+	var candidate Candidate
+	if r.holds(draft, look) {
+		candidate = draft.candidate
+	} else {
+		candidate = r.build(ctx, look.found)
+	}
 	if ctx.Err() != nil {
 		return false, nil
 	}
@@ -97,49 +102,6 @@ func (r *Reloader) attempt(ctx context.Context, look look, waited []string, wind
 	}
 	r.conclude(candidate, !candidate.Problems.HasErrors() && !candidate.Unchanged)
 	return false, nil
-}
-
-// look is what was found at some paths.
-type look struct {
-	paths []string
-	found fingerprint
-}
-
-func (r *Reloader) look() look {
-	r.building.Lock()
-	defer r.building.Unlock()
-	return look{r.watch, take(r.watch)}
-}
-
-// settle returns the last look when nothing has changed for the settle window,
-// or after the longest wait. It reports false when the context ended.
-func (r *Reloader) settle(ctx context.Context, n notifier) (last look, ok bool) {
-	quiet := time.NewTimer(r.options.Settle)
-	defer quiet.Stop()
-	longest := time.NewTimer(r.options.Longest)
-	defer longest.Stop()
-	last = r.look()
-	for {
-		select {
-		case <-ctx.Done():
-			return last, false
-		case <-longest.C:
-			return r.look(), true
-		case path := <-n.events():
-			if r.lastSeen().concerns(path) {
-				quiet.Reset(r.options.Settle)
-			}
-		case <-quiet.C:
-			// Without notifications only another look tells whether the edit
-			// is over.
-			now := r.look()
-			if now.found.sum == last.found.sum {
-				return now, true
-			}
-			last = now
-			quiet.Reset(r.options.Settle)
-		}
-	}
 }
 
 func (r *Reloader) lastSeen() fingerprint {
