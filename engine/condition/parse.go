@@ -22,11 +22,24 @@ func Parse(source string, at diag.Position) (*Expression, diag.List) {
 	p := &parsing{e: &Expression{source: source, at: at}}
 	if p.bounded() && p.lex() && p.parse() {
 		p.scan()
+		p.e.tokens = onlyBrackets(p.e.tokens)
 	}
 	if p.out.HasErrors() {
 		return nil, p.out
 	}
 	return p.e, p.out
+}
+
+// onlyBrackets copies what is needed to tell where a part begins and ends; a
+// catalog holds many expressions.
+func onlyBrackets(tokens []lexer.Token) []lexer.Token {
+	var brackets []lexer.Token
+	for _, t := range tokens {
+		if t.Kind == lexer.Bracket {
+			brackets = append(brackets, t)
+		}
+	}
+	return brackets
 }
 
 type parsing struct {

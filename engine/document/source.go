@@ -24,7 +24,9 @@ type Source struct {
 	maker    string
 	pointers string  // of all places, one after the other
 	places   []place // by pointer
-	files    []string
+	// elsewhere holds the positions that are in another file than the start,
+	// as CUE makes them: the key of the nth place at 2n, its value at 2n+1.
+	elsewhere map[int]string
 }
 
 // place is a Span in a tenth of its room: a catalog keeps the places of every
@@ -34,10 +36,7 @@ type place struct {
 	key, value spot
 }
 
-type spot struct {
-	line, column uint32
-	file         uint32 // in files
-}
+type spot struct{ line, column uint32 }
 
 // NewSource makes a Source. Spans are keyed by JSON pointer (RFC 6901), such
 // as "/args/repo/under/0". Maker names the CUE file and line that generated
@@ -45,26 +44,37 @@ type spot struct {
 func NewSource(start diag.Position, maker string, spans map[string]Span) *Source {
 	s := &Source{start: start, maker: maker, places: make([]place, 0, len(spans))}
 	var pointers strings.Builder
+	size := 0
+	for pointer := range spans {
+		size += len(pointer)
+	}
+	pointers.Grow(size)
 	for _, pointer := range slices.Sorted(maps.Keys(spans)) {
 		pointers.WriteString(pointer)
 		span := spans[pointer]
-		s.places = append(s.places, place{uint32(pointers.Len()), s.spot(span.Key), s.spot(span.Value)})
+		n := 2 * len(s.places)
+		s.places = append(s.places, place{uint32(pointers.Len()), s.spot(n, span.Key), s.spot(n+1, span.Value)})
 	}
 	s.pointers = pointers.String()
 	return s
 }
 
-func (s *Source) spot(at diag.Position) spot {
-	file := slices.Index(s.files, at.File)
-	if file < 0 {
-		file = len(s.files)
-		s.files = append(s.files, at.File)
+func (s *Source) spot(n int, at diag.Position) spot {
+	if at.File != s.start.File {
+		if s.elsewhere == nil {
+			s.elsewhere = map[int]string{}
+		}
+		s.elsewhere[n] = at.File
 	}
-	return spot{uint32(at.Line), uint32(at.Column), uint32(file)}
+	return spot{uint32(at.Line), uint32(at.Column)}
 }
 
-func (s *Source) position(at spot) diag.Position {
-	return diag.Position{File: s.files[at.file], Line: int(at.line), Column: int(at.column)}
+func (s *Source) position(n int, at spot) diag.Position {
+	file, ok := s.elsewhere[n]
+	if !ok {
+		file = s.start.File
+	}
+	return diag.Position{File: file, Line: int(at.line), Column: int(at.column)}
 }
 
 // pointer is the pointer of the nth place.
@@ -81,7 +91,7 @@ func (s *Source) lookup(pointer string) (Span, bool) {
 	if n == len(s.places) || s.pointer(n) != pointer {
 		return Span{}, false
 	}
-	return Span{Key: s.position(s.places[n].key), Value: s.position(s.places[n].value)}, true
+	return Span{Key: s.position(2*n, s.places[n].key), Value: s.position(2*n+1, s.places[n].value)}, true
 }
 
 // Start is where the document begins.

@@ -114,7 +114,7 @@ func (l *Loader) entries(ctx context.Context, o Options, files []source) ([]*ent
 
 // entry reads one file, or takes it from the previous load.
 func (l *Loader) entry(ctx context.Context, o Options, file source, total *atomic.Int64) *entry {
-	e := &entry{source: file}
+	e := &entry{source: source{path: file.path, roots: file.roots}} // the rest would only be kept
 	at := diag.Position{File: file.path}
 	var known *entry
 	if o.Previous != nil {
