@@ -54,6 +54,7 @@ type Compiler struct {
 	builds     uint64 // also those that failed
 
 	inputs      Inputs
+	common      tool.Environment // of all tools of all generations
 	secretDocs  []*document.Secret
 	connections []*document.Connection
 	secrets     executor.Secrets
@@ -145,6 +146,9 @@ func (c *Compiler) refresh(set *document.Set, inputs Inputs) {
 	if !reflect.DeepEqual(c.inputs.Claims, inputs.Claims) {
 		c.rules, c.policies = nil, nil
 	}
+	if c.builds == 0 || !reflect.DeepEqual(c.inputs.Claims, inputs.Claims) {
+		c.common = tool.Environment{Claims: inputs.Claims}.Share()
+	}
 	c.inputs, c.secretDocs, c.connections = inputs, set.Secrets, set.Connections
 	c.tools = kept(c.tools, set.Tools)
 	c.rules = kept(c.rules, set.RiskRules)
@@ -185,11 +189,10 @@ type build struct {
 
 func (b *build) tools() {
 	c := b.compiler
-	environment := tool.Environment{
-		Kinds: c.options.Kinds, Secrets: c.secrets, Guard: c.inputs.Roots,
-		Connections: make(map[string]*document.Connection, len(b.set.Connections)),
-		Root:        c.inputs.Roots.Declared, Claims: c.inputs.Claims,
-	}.Share()
+	environment := c.common
+	environment.Kinds, environment.Secrets, environment.Guard = c.options.Kinds, c.secrets, c.inputs.Roots
+	environment.Connections = make(map[string]*document.Connection, len(b.set.Connections))
+	environment.Root = c.inputs.Roots.Declared
 	for _, connection := range b.set.Connections {
 		environment.Connections[connection.Name] = connection
 	}
